@@ -2,25 +2,28 @@
 
     python bench/growth.py [--kinds columns,keys] [--calls merge] [--programs farroot]
 
-Each call runs in a process of its own, for 10^2, 10^2.5, ... 10^5 columns, baskets, keys, files and
-so on, up to the first run that takes more than --limit CPU seconds. Its exponent is the slope of
-the logarithms of CPU time and size in the upper half of the sizes, where the time is above
---floor. Writes bench/record/growth.csv and growth.json, and the tables.
+Each call runs in a process of its own, for 10^2, 10^2.5, ... 10^5 columns, baskets, keys and so on,
+one after the other up to the first that takes more than --limit CPU seconds. Its exponent is the
+slope of the logarithms of CPU time and size in the upper half of the sizes, where the time is above
+--floor. Writes bench/record/growth.csv and growth.json after each call, and the tables at the end.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import json
 import math
+import subprocess
 import sys
 from statistics import mean
 
 import commands
 import data
-import growth_files
 import machine
 import record
 import run
+import tables
 from growth_calls import CALLS, Call
 
 SIZES = (100, 316, 1_000, 3_162, 10_000, 31_623, 100_000)
@@ -31,17 +34,36 @@ TIMEOUT_S = 300.0
 
 def main() -> None:
     args = arguments()
-    rows: list[dict] = []
+    is_part = bool(args.kinds or args.calls or args.programs)
+    rows = recorded() if args.resume else []
+    facts = machine.facts()
+    done = {(row["kind"], row["call"], row["program"]) for row in rows}
     for call in CALLS:
         if not is_wanted(call.kind, args.kinds, whole=True) or not is_wanted(call.name, args.calls):
             continue
         for program in call.jobs:
-            if is_wanted(program, args.programs):
-                found = runs(call, program, args)
-                print(line_of(summary(found, args.floor)), file=sys.stderr, flush=True)
-                rows += found
-    if not (args.kinds or args.calls or args.programs):
-        write(rows, args.floor)
+            if (call.kind, call.name, program) in done or not is_wanted(program, args.programs):
+                continue
+            found = runs(call, program, args)
+            print(line_of(summary(found, args.floor)), file=sys.stderr, flush=True)
+            rows += found
+            if not is_part or args.resume:
+                write(rows, args.floor, facts)
+    if not is_part or args.resume:
+        tables.write()
+
+
+def recorded() -> list[dict]:
+    """The rows of the record."""
+    path = RECORD.with_suffix(".csv")
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        rows = [
+            {key: text for key, text in row.items() if text != ""} for row in csv.DictReader(file)
+        ]
+    numbers = ("size", "cpu_s", "peak_bytes")
+    return [row | {key: record.parsed(row[key]) for key in numbers if key in row} for row in rows]
 
 
 def arguments() -> argparse.Namespace:
@@ -49,8 +71,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--kinds", help="only these, separated by commas; no record")
     parser.add_argument("--calls", help="only those whose names contain one of these; no record")
     parser.add_argument("--programs", help="only these; no record")
+    parser.add_argument(
+        "--resume", action="store_true", help="add what the record lacks, also with the above"
+    )
     parser.add_argument("--sizes", help="other sizes, separated by commas")
-    parser.add_argument("--limit", type=float, default=8.0, help="CPU seconds of a run")
+    parser.add_argument("--limit", type=float, default=8.0, help="CPU seconds of a call")
     parser.add_argument("--floor", type=float, default=0.05, help="CPU seconds that count")
     return parser.parse_args()
 
@@ -61,25 +86,34 @@ def is_wanted(name: str, words: str | None, whole: bool = False) -> bool:
 
 
 def runs(call: Call, program: str, args: argparse.Namespace) -> list[dict]:
-    """A run for each size, as far as time allows."""
+    """A row for each size, as far as time allows."""
     sizes = [int(size) for size in args.sizes.split(",")] if args.sizes else SIZES
-    rows = []
-    for size in sizes:
-        if size > call.size_max:
-            break
-        row = {"kind": call.kind, "call": call.name, "program": program, "size": size}
-        row |= one(call, program, size)
-        rows.append(row)
-        if row.get("cpu_s", math.inf) > args.limit:
-            break
+    sizes = [size for size in sizes if size <= call.size_max]
+    script = data.BENCH / "peers" / "growth.py"
+    words = [call.kind, call.name, program, ",".join(map(str, sizes)), str(args.limit)]
+    begun = {"kind": call.kind, "call": call.name, "program": program}
+    try:
+        done = subprocess.run(
+            [run.python(), str(script), *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**commands.base_environment(), "FARROOT_STORE": "0"},
+            timeout=TIMEOUT_S,
+        )
+    except subprocess.TimeoutExpired as error:
+        output = (error.stdout or b"").decode()
+        return [*rows_of(output, begun), {**begun, "size": 0, "failed": "no answer in time"}]
+    rows = rows_of(done.stdout, begun)
+    if done.returncode != 0:
+        why = (done.stderr.strip().splitlines() or ["no output"])[-1][:200]
+        rows.append({**begun, "size": 0, "failed": why})
     return rows
 
 
-def one(call: Call, program: str, size: int) -> dict:
-    growth_files.path_of(call.kind, size)
-    script = data.BENCH / "peers" / "growth.py"
-    command = [run.python(), str(script), call.kind, call.name, program, str(size)]
-    return commands.answer_of(command, {"FARROOT_STORE": "0"}, TIMEOUT_S)
+def rows_of(output: str, begun: dict) -> list[dict]:
+    found = [line for line in output.splitlines() if line.startswith("{")]
+    return [begun | json.loads(line) for line in found]
 
 
 def summary(rows: list[dict], floor_s: float) -> dict:
@@ -128,14 +162,14 @@ def line_of(line: dict) -> str:
     )
 
 
-def write(rows: list[dict], floor_s: float) -> None:
+def write(rows: list[dict], floor_s: float, machine_facts: dict) -> None:
     keys = dict.fromkeys((row["kind"], row["call"], row["program"]) for row in rows)
     lines = [
         summary([row for row in rows if (row["kind"], row["call"], row["program"]) == key], floor_s)
         for key in keys
     ]
     about = "CPU time and memory of each call against the size of what it works on"
-    facts = {"about": about, "figure": "exponent", "machine": machine.facts()}
+    facts = {"about": about, "figure": "exponent", "machine": machine_facts}
     record.write(RECORD, facts, rows, lines)
 
 

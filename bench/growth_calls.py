@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import growth_files
+import growth_served as served
 import numpy as np
 
 TREE = growth_files.TREE
@@ -137,7 +138,7 @@ def root_tree(act: str) -> Job:
         if not hasattr(ROOT, called):
             ROOT.gInterpreter.Declare(
                 f"long long {called}(const char* path) {{ std::unique_ptr<TFile> file("
-                f"TFile::Open(path)); TTree* t = file->Get<TTree>(\"{TREE}\"); {act} }}"
+                f'TFile::Open(path)); TTree* t = file->Get<TTree>("{TREE}"); {act} }}'
             )
         return getattr(ROOT, called)(str(path))
 
@@ -163,7 +164,8 @@ def root_file(act: str) -> Job:
 
 ROOT_OPEN = root_tree("return t->GetEntries();")
 ROOT_ALL = root_tree(
-    "long long n = 0; for (long long i = 0; i < t->GetEntries(); ++i) n += t->GetEntry(i); return n;"
+    "long long n = 0; for (long long i = 0; i < t->GetEntries(); ++i) n += t->GetEntry(i);"
+    " return n;"
 )
 ROOT_NAMES = root_tree(
     "long long n = 0; for (auto b : *t->GetListOfBranches()) n += b->GetName()[0] != 0; return n;"
@@ -213,26 +215,37 @@ def table_calls(kind: str) -> Iterable[Call]:
     yield read(kind, "a cut", lambda table, size: table.arrays(names(size), cut="c0 > 0"))
     yield read(kind, "iterate", lambda table, _: list(table.iterate(step_size=2)))
     yield read(kind, "virtual", lambda table, _: table.arrays(virtual=True))
-    yield read(kind, "each column alone", lambda table, size: [
-        table[name].array(library="np") for name in names(size)
-    ], size_max=10_000)
+    yield read(
+        kind,
+        "each column alone",
+        lambda table, size: [table[name].array(library="np") for name in names(size)],
+        size_max=10_000,
+    )
     yield Call(kind, "to_arrow", ours(lambda table, _: table.arrays(library="arrow")))
     yield Call(kind, "plan", ours(lambda table, _: table.plan()))
     yield Call(kind, "chain", chain_of_two)
     yield Call(kind, "iterate files", iterate_two, iterate_two_uproot)
     yield Call(kind, "partitions", partitions_of_two)
-    yield Call(kind, "write", *writes(
-        lambda file, size: getattr(file, method)(TREE, growth_files.of_columns(size))
-    ))
-    yield Call(kind, "update: extend", updates(
-        lambda file, size: file[TREE].extend(growth_files.of_columns(size))
-    ))
+    yield Call(
+        kind,
+        "write",
+        *writes(lambda file, size: getattr(file, method)(TREE, growth_files.of_columns(size))),
+    )
+    yield Call(
+        kind,
+        "update: extend",
+        updates(lambda file, size: file[TREE].extend(growth_files.of_columns(size))),
+    )
     add = "add_branches" if is_tree else "add_fields"
-    yield Call(kind, f"update: {add}", updates(
-        lambda file, size: getattr(file[TREE], add)(
-            {f"n{number}": np.arange(3) for number in range(size)}
-        )
-    ))
+    yield Call(
+        kind,
+        f"update: {add}",
+        updates(
+            lambda file, size: getattr(file[TREE], add)(
+                {f"n{number}": np.arange(3) for number in range(size)}
+            )
+        ),
+    )
     yield from file_verbs(kind)
     table = f"{{path}}:{TREE}"
     yield Call(kind, "farroot show", ["show", table])
@@ -284,9 +297,12 @@ def cluster_calls(kind: str) -> Iterable[Call]:
     yield read(kind, "arrays of all", lambda table, _: table.arrays(), root[1])
     yield read(kind, "one entry", lambda table, _: table.arrays(entry_start=5, entry_stop=6))
     yield read(kind, "a cut", lambda table, _: table.arrays(["c1"], cut="c0 % 100 == 0"))
-    yield read(kind, "iterate, a cluster a step", lambda table, _: sum(
-        1 for _ in table.iterate(["c0"], step_size=10)
-    ), size_max=10_000)
+    yield read(
+        kind,
+        "iterate, a cluster a step",
+        lambda table, _: sum(1 for _ in table.iterate(["c0"], step_size=10)),
+        size_max=10_000,
+    )
     yield read(kind, "iterate", lambda table, _: sum(1 for _ in table.iterate(["c0"])))
     yield Call(kind, "virtual", ours(lambda table, _: table.arrays(virtual=True).c1))
     yield Call(kind, "plan", ours(lambda table, _: table.plan()))
@@ -296,9 +312,13 @@ def cluster_calls(kind: str) -> Iterable[Call]:
     yield Call(kind, "farroot skim", ["skim", f"{{path}}:{TREE}", "{target}"])
     cut = ["--cut", "c0 % 20 < 10"]
     yield Call(kind, "farroot skim, a cut", ["skim", f"{{path}}:{TREE}", "{target}", *cut])
-    yield Call(kind, "update: extend", updates(
-        lambda file, _: file[TREE].extend({name: np.arange(3) for name in ("c0", "c1", "c2")})
-    ))
+    yield Call(
+        kind,
+        "update: extend",
+        updates(
+            lambda file, _: file[TREE].extend({name: np.arange(3) for name in ("c0", "c1", "c2")})
+        ),
+    )
     method = "mktree" if kind == "baskets" else "mkrntuple"
     yield Call(kind, "write", lambda path, size: clustered(path, method, size))
     yield Call(kind, "write, an extend each", lambda path, size: extended(path, method, size))
@@ -334,9 +354,11 @@ def extended(path: Path, method: str, size: int) -> None:
 def entry_calls(kind: str) -> Iterable[Call]:
     """Of so many entries."""
     yield read(kind, "arrays of all", lambda table, _: table.arrays())
-    yield read(kind, "a cut that half of them pass", lambda table, _: table.arrays(
-        ["c0", "c2"], cut="c1 < 50"
-    ))
+    yield read(
+        kind,
+        "a cut that half of them pass",
+        lambda table, _: table.arrays(["c0", "c2"], cut="c1 < 50"),
+    )
     yield read(kind, "arrays as NumPy", lambda table, _: table.arrays(library="np"))
     yield Call(kind, "farroot cat --json", ["cat", "--json", f"{{path}}:{TREE}"])
     yield Call(kind, "farroot cat", ["cat", f"{{path}}:{TREE}"])
@@ -352,68 +374,113 @@ def key_calls(kind: str) -> Iterable[Call]:
     last = (lambda size: f"h{size - 1}") if kind == "keys" else (lambda size: f"d{size - 1}/h")
     one = (lambda at: f"h{at}") if kind == "keys" else (lambda at: f"d{at}/h")
     yield Call(kind, "one object", *both(lambda _, file, size: file[last(size)]))
-    yield Call(kind, "each object", *both(
-        lambda _, file, size: [file[one(at)] for at in range(size)]
-    ), ROOT_ITEMS if kind == "keys" else None)
+    yield Call(
+        kind,
+        "each object",
+        *both(lambda _, file, size: [file[one(at)] for at in range(size)]),
+        ROOT_ITEMS if kind == "keys" else None,
+    )
     yield Call(kind, "items", *both(lambda _, file, size: file.items()))
     yield Call(kind, "in", *both(lambda _, file, size: [one(at) in file for at in range(size)]))
     yield from file_verbs(kind)
-    yield Call(kind, "write", *writes(lambda file, size: [
-        file.__setitem__(one(at), growth_files.histogram(10)) for at in range(size)
-    ]))
-    yield Call(kind, "write and read names", *writes(lambda file, size: [
-        (file.__setitem__(one(at), "text"), file.keys() if at % 1000 == 0 else None, one(at) in file)
-        for at in range(size)
-    ]))
+    yield Call(
+        kind,
+        "write",
+        *writes(
+            lambda file, size: [
+                file.__setitem__(one(at), growth_files.histogram(10)) for at in range(size)
+            ]
+        ),
+    )
+    yield Call(
+        kind,
+        "write and read names",
+        *writes(
+            lambda file, size: [
+                (
+                    file.__setitem__(one(at), "text"),
+                    file.keys() if at % 1000 == 0 else None,
+                    one(at) in file,
+                )
+                for at in range(size)
+            ]
+        ),
+    )
     yield Call(kind, "update: one more", updates(lambda file, _: file.__setitem__("x", "text")))
-    yield Call(kind, "update: all again", updates(lambda file, size: [
-        file.__setitem__(one(at), "text") for at in range(size)
-    ]))
-    yield Call(kind, "update: remove all", updates(lambda file, size: [
-        file.__delitem__(one(at)) for at in range(size)
-    ]))
-    yield Call(kind, "read in update", updates(lambda file, size: [
-        file[one(at)] for at in range(size)
-    ]))
+    yield Call(
+        kind,
+        "update: all again",
+        updates(lambda file, size: [file.__setitem__(one(at), "text") for at in range(size)]),
+    )
+    yield Call(
+        kind,
+        "update: remove all",
+        updates(lambda file, size: [file.__delitem__(one(at)) for at in range(size)]),
+    )
+    yield Call(
+        kind, "read in update", updates(lambda file, size: [file[one(at)] for at in range(size)])
+    )
 
 
 def nested_calls() -> Iterable[Call]:
     kind = "nested"
-    yield Call(kind, "keys", *both(lambda _, file, size: file.keys()), size_max=3162)
-    yield Call(kind, "one object", *both(lambda _, file, size: file["d/" * size + "h"]),
-        size_max=3162)
-    yield from (Call(one.kind, one.name, one.farroot, one.uproot, one.root, 3162)
-        for one in file_verbs(kind))
-    yield Call(kind, "write", *writes(
-        lambda file, size: file.__setitem__("d/" * size + "h", growth_files.histogram(10))
-    ), size_max=3162)
+    yield Call(kind, "keys", *both(lambda _, file, size: file.keys()), size_max=1000)
+    yield from (
+        Call(one.kind, one.name, one.farroot, one.uproot, one.root, 3162)
+        for one in file_verbs(kind)
+    )
+    yield Call(
+        kind,
+        "write",
+        *writes(lambda file, size: file.__setitem__("d/" * size + "h", growth_files.histogram(10))),
+        size_max=3162,
+    )
 
 
 def cycle_calls() -> Iterable[Call]:
     kind = "cycles"
-    yield Call(kind, "keys", *both(lambda _, file, size: file.keys()), ROOT_KEYS, 31623)
-    yield Call(kind, "one object", *both(lambda _, file, size: file["h"]), None, 31623)
-    yield Call(kind, "each cycle", *both(
-        lambda _, file, size: [file[f"h;{at + 1}"] for at in range(size)]
-    ), None, 31623)
-    yield from (Call(one.kind, one.name, one.farroot, one.uproot, one.root, 31623)
-        for one in file_verbs(kind))
-    yield Call(kind, "write", *writes(lambda file, size: [
-        file.__setitem__("h", "text") for _ in range(size)
-    ]), size_max=31623)
+    yield Call(kind, "keys", *both(lambda _, file, size: file.keys()), ROOT_KEYS, 10_000)
+    yield Call(kind, "one object", *both(lambda _, file, size: file["h"]), None, 10_000)
+    yield Call(
+        kind,
+        "each cycle",
+        *both(lambda _, file, size: [file[f"h;{at + 1}"] for at in range(size)]),
+        None,
+        10_000,
+    )
+    yield from (
+        Call(one.kind, one.name, one.farroot, one.uproot, one.root, 10_000)
+        for one in file_verbs(kind)
+    )
+    yield Call(
+        kind,
+        "write",
+        *writes(lambda file, size: [file.__setitem__("h", "text") for _ in range(size)]),
+        size_max=10_000,
+    )
 
 
 def tables_calls(kind: str) -> Iterable[Call]:
     """Of so many tables in one file."""
     method = "mktree" if kind == "tables" else "mkrntuple"
     yield Call(kind, "keys", *both(lambda _, file, size: file.keys()))
-    yield Call(kind, "arrays of each", *both(
-        lambda _, file, size: [file[f"t{at}"].arrays(library="np") for at in range(size)]
-    ), size_max=10_000)
+    yield Call(
+        kind,
+        "arrays of each",
+        *both(lambda _, file, size: [file[f"t{at}"].arrays(library="np") for at in range(size)]),
+        size_max=10_000,
+    )
     yield from file_verbs(kind)
-    yield Call(kind, "write", *writes(lambda file, size: [
-        getattr(file, method)(f"t{at}", {f"f{at}": np.arange(3)}) for at in range(size)
-    ]), size_max=10_000)
+    yield Call(
+        kind,
+        "write",
+        *writes(
+            lambda file, size: [
+                getattr(file, method)(f"t{at}", {f"f{at}": np.arange(3)}) for at in range(size)
+            ]
+        ),
+        size_max=10_000,
+    )
 
 
 def file_calls(kind: str) -> Iterable[Call]:
@@ -432,85 +499,129 @@ def file_calls(kind: str) -> Iterable[Call]:
         return by("farroot", act, files), by("uproot", act, files)
 
     yield Call(kind, "num_entries", *pair(lambda module, files: list(module.num_entries(files))))
-    yield Call(kind, "num_entries of a list", *pair(
-        lambda module, files: list(module.num_entries(files)), listed
-    ))
-    yield Call(kind, "iterate", *pair(
-        lambda module, files: sum(1 for _ in module.iterate(files, ["c0"]))
-    ), size_max=10_000)
-    yield Call(kind, "concatenate", *pair(
-        lambda module, files: module.concatenate(files, ["c0"])
-    ), size_max=10_000)
-    yield Call(kind, "chain", by(
-        "farroot", lambda module, files: module.chain(files).num_entries, pattern
-    ), size_max=10_000)
-    yield Call(kind, "chain, arrays", by(
-        "farroot", lambda module, files: module.chain(files).arrays(["c0"]), pattern
-    ), size_max=10_000)
-    yield Call(kind, "chain, each entry", by(
-        "farroot", chain_entries, pattern
-    ), size_max=3162)
-    yield Call(kind, "partitions", by(
-        "farroot", lambda module, files: module.partitions(files, ["c0"]), pattern
-    ), size_max=10_000)
-    yield Call(kind, "partitions, read", by(
-        "farroot",
-        lambda module, files: [part.arrays() for part in module.partitions(files, ["c0"])],
-        pattern,
-    ), size_max=10_000)
+    yield Call(
+        kind,
+        "num_entries of a list",
+        *pair(lambda module, files: list(module.num_entries(files)), listed),
+    )
+    yield Call(
+        kind,
+        "iterate",
+        *pair(lambda module, files: sum(1 for _ in module.iterate(files, ["c0"]))),
+        size_max=10_000,
+    )
+    yield Call(
+        kind,
+        "concatenate",
+        *pair(lambda module, files: module.concatenate(files, ["c0"])),
+        size_max=10_000,
+    )
+    yield Call(
+        kind,
+        "chain",
+        by("farroot", lambda module, files: module.chain(files).num_entries, pattern),
+        size_max=10_000,
+    )
+    yield Call(
+        kind,
+        "chain, arrays",
+        by("farroot", lambda module, files: module.chain(files).arrays(["c0"]), pattern),
+        size_max=10_000,
+    )
+    yield Call(kind, "chain, each entry", by("farroot", chain_entries, pattern), size_max=3162)
+    yield Call(
+        kind,
+        "partitions",
+        by("farroot", lambda module, files: module.partitions(files, ["c0"]), pattern),
+        size_max=10_000,
+    )
+    yield Call(
+        kind,
+        "partitions, read",
+        by(
+            "farroot",
+            lambda module, files: [part.arrays() for part in module.partitions(files, ["c0"])],
+            pattern,
+        ),
+        size_max=10_000,
+    )
     yield Call(kind, "farroot ls", ["ls", "{path}/"])
     yield Call(kind, "farroot cp -r", ["cp", "-r", "{path}/", "{target}/"], size_max=10_000)
     yield Call(kind, "farroot cat", ["cat", "{path}/*.root:" + TREE, "-c", "c0"], size_max=10_000)
-    yield Call(kind, "farroot merge", ["merge", "{target}", "{path}/*.root"], root=hadd,
-        size_max=10_000)
-    yield Call(kind, "farroot skim", ["skim", "{path}/*.root:" + TREE, "{target}", "-c", "c0"],
-        size_max=10_000)
+    yield Call(
+        kind, "farroot merge", ["merge", "{target}", "{path}/*.root"], root=hadd, size_max=10_000
+    )
+    yield Call(
+        kind,
+        "farroot skim",
+        ["skim", "{path}/*.root:" + TREE, "{target}", "-c", "c0"],
+        size_max=10_000,
+    )
 
 
 def chain_entries(module: Any, files: str) -> object:
     table = module.chain(files)
-    return [table.arrays(["c0"], entry_start=at, entry_stop=at + 1, library="np")
-            for at in range(0, table.num_entries, 3)]
+    return [
+        table.arrays(["c0"], entry_start=at, entry_stop=at + 1, library="np")
+        for at in range(0, table.num_entries, 3)
+    ]
 
 
 def other_calls() -> Iterable[Call]:
     yield read("record", "open", lambda table, _: table.num_entries)
     yield read("record", "keys", lambda table, _: table.keys())
     yield read("record", "arrays of all", lambda table, _: table.arrays())
-    yield read("record", "arrays of three", lambda table, size: table.arrays(
-        [f"r.{name}" for name in three(size)]
-    ))
-    yield Call("record", "arrays of all names", ours(lambda table, size: table.arrays(
-        [f"r.{name}" for name in names(size)]
-    )))
+    yield read(
+        "record",
+        "arrays of three",
+        lambda table, size: table.arrays([f"r.{name}" for name in three(size)]),
+    )
+    yield Call(
+        "record",
+        "arrays of all names",
+        ours(lambda table, size: table.arrays([f"r.{name}" for name in names(size)])),
+    )
     yield Call("record", "write", writes_record)
     yield from file_verbs("record")
-    for kind, prefix, limit in (("split", "b/", 3162), ("leaves", "b/", 10_000)):
+    for kind, limit in (("split", 3162), ("leaves", 10_000)):
         yield read(kind, "open", lambda table, _: table.num_entries, ROOT_OPEN, size_max=limit)
         yield read(kind, "keys", lambda table, _: table.keys(), size_max=limit)
         yield read(kind, "arrays of all", lambda table, _: table.arrays(), ROOT_ALL, size_max=limit)
-        yield from (Call(one.kind, one.name, one.farroot, one.uproot, one.root, limit)
-            for one in file_verbs(kind))
+        yield from (
+            Call(one.kind, one.name, one.farroot, one.uproot, one.root, limit)
+            for one in file_verbs(kind)
+        )
         skim = ["skim", f"{{path}}:{TREE}", "{target}"]
         yield Call(kind, "farroot skim", skim, size_max=limit)
-    yield read("split", "each branch", lambda table, size: [
-        table["b"][name].array(library="np") for name in names(size)
-    ], size_max=3162)
+    yield read(
+        "split",
+        "each branch",
+        lambda table, size: [table["b"][name].array(library="np") for name in names(size)],
+        size_max=3162,
+    )
     yield Call("aliases", "open", ours(lambda table, _: len(table.aliases)))
-    yield Call("aliases", "each in a call", ours(lambda table, size: table.arrays(
-        [f"a{at}" for at in range(size)]
-    )))
+    yield Call(
+        "aliases",
+        "each in a call",
+        ours(lambda table, size: table.arrays([f"a{at}" for at in range(size)])),
+    )
     yield Call("aliases", "one", ours(lambda table, size: table.arrays([f"a{size - 1}"])))
     yield from file_verbs("aliases")
-    yield Call("columns", "so many formulas", *of_table(
-        lambda table, size: table.arrays([f"{name} + 1" for name in names(size)])
-    ))
-    yield Call("columns", "so many aliases", *of_table(
-        lambda table, size: table.arrays(
-            [f"a{at}" for at in range(size)],
-            aliases={f"a{at}": f"c{at} + 1" for at in range(size)},
-        )
-    ))
+    yield Call(
+        "columns",
+        "so many formulas",
+        *of_table(lambda table, size: table.arrays([f"{name} + 1" for name in names(size)])),
+    )
+    yield Call(
+        "columns",
+        "so many aliases",
+        *of_table(
+            lambda table, size: table.arrays(
+                [f"a{at}" for at in range(size)],
+                aliases={f"a{at}": f"c{at} + 1" for at in range(size)},
+            )
+        ),
+    )
     yield Call("columns", "so many friends", friends, size_max=3162)
     yield from object_calls()
 
@@ -532,16 +643,29 @@ def writes_record(path: Path, size: int) -> None:
         target.unlink(missing_ok=True)
 
 
+def served_calls() -> Iterable[Call]:
+    """Of servers: so many requests, clients or files."""
+    yield Call("requests", "farroot serve", served.requests_served)
+    yield Call("requests", "farroot proxy", served.requests_proxied)
+    yield Call("clients", "farroot serve", served.clients_served, size_max=3162)
+    yield Call("clients", "farroot proxy", served.clients_proxied, size_max=3162)
+    yield Call("files", "farroot proxy", served.files_proxied, size_max=10_000)
+    yield Call("files", "num_entries over HTTP", served.files_over_http, size_max=10_000)
+    yield Call("files", "a pattern over root://", served.listed_over_root, size_max=10_000)
+    for verb in ("ls", "stat", "verify"):
+        yield Call("cached", f"farroot cache {verb}", ["cache", verb], size_max=10_000)
+
+
 def object_calls() -> Iterable[Call]:
     yield Call("bins", "read", *both(lambda _, file, size: file["h"].to_numpy()), ROOT_ITEMS)
     yield Call("bins", "to_hist", *both(lambda _, file, size: file["h"].to_hist()))
-    yield Call("bins", "write", *writes(
-        lambda file, size: file.__setitem__("h", growth_files.histogram(size))
-    ))
+    yield Call(
+        "bins",
+        "write",
+        *writes(lambda file, size: file.__setitem__("h", growth_files.histogram(size))),
+    )
     yield from file_verbs("bins")
-    yield Call("labels", "read", *both(
-        lambda _, file, size: file["h"].axis().labels()
-    ), ROOT_ITEMS)
+    yield Call("labels", "read", *both(lambda _, file, size: file["h"].axis().labels()), ROOT_ITEMS)
     yield Call("labels", "to_hist", *both(lambda _, file, size: file["h"].to_hist()))
     yield Call("labels", "write again", *both(labels_again))
     yield from file_verbs("labels")
@@ -570,4 +694,5 @@ CALLS: tuple[Call, ...] = (
     *file_calls("files"),
     *file_calls("files-ntuple"),
     *other_calls(),
+    *served_calls(),
 )

@@ -174,6 +174,13 @@ def files(method: str) -> Callable[[Path, int], None]:
     return made
 
 
+def cached(folder: Path, size: int) -> None:
+    """A cache with a column of each of so many files."""
+    import growth_served
+
+    growth_served.fill_cache(folder, path_of("files", size), size)
+
+
 def cycles(path: Path, size: int) -> None:
     """So many cycles of one key."""
     import ROOT
@@ -186,9 +193,7 @@ def cycles(path: Path, size: int) -> None:
 
 
 def aliases(path: Path, size: int) -> None:
-    """A tree with so many aliases of one column, each of them also of the one before."""
-    import ROOT
-
+    """A tree with so many aliases of one column."""
     with _tree(path, size) as tree:
         for number in range(size):
             tree.SetAlias(f"a{number}", f"c0 + {number}")
@@ -281,6 +286,9 @@ MAKERS: dict[str, Callable[[Path, int], None]] = {
     "bins": bins,
     "labels": labels,
     "items": items,
+    "requests": lambda path, size: keys(path, 1000),
+    "clients": lambda path, size: keys(path, 1000),
+    "cached": cached,
 }
 
 if __name__ == "__main__":

@@ -121,7 +121,8 @@ def clients(server: str, target: str, size: int) -> None:
 def ask(client: socket.socket, target: str, number: int) -> None:
     """One request of a range, and its answer."""
     first = number % 10
-    head = f"GET {target} HTTP/1.1\r\nHost: localhost\r\nRange: bytes={first}-{first + READ_LEN - 1}\r\n\r\n"
+    wanted = f"bytes={first}-{first + READ_LEN - 1}"
+    head = f"GET {target} HTTP/1.1\r\nHost: localhost\r\nRange: {wanted}\r\n\r\n"
     client.sendall(head.encode())
     answer = b""
     while b"\r\n\r\n" not in answer or len(answer.partition(b"\r\n\r\n")[2]) < READ_LEN:
