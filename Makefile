@@ -156,6 +156,10 @@ bench-sources: $(VENV)/.bench-ready ## several sources, and servers that die, st
 	$(MAKE) extension-release
 	FARROOT_PYTHON=$(BIN)/python $(BIN)/python bench/sources.py
 
+bench-growth: $(VENV)/.bench-ready ## how time and memory of each call grow with what it works on
+	$(MAKE) extension-release
+	FARROOT_PYTHON=$(BIN)/python $(BIN)/python bench/growth.py --resume
+
 bench-posix: $(VENV)/.bench-ready ## a local disk and a slow mount that have nothing in memory
 	$(MAKE) extension-release
 	$(BIN)/python bench/posix.py

@@ -372,6 +372,8 @@ def jobs_chart(name: str, title: str) -> str:
 
 def growth() -> str:
     """A line a call: the greatest size, the time there, and the exponents, of each program."""
+    if not (RECORD / "growth.json").exists():
+        return "Not measured yet."
     lines = record("growth")["table"]
     found = {(line["kind"], line["call"], line["program"]): line for line in lines}
     rows = [["so many", "call", "size", "s", "exponent", "of memory", "uproot", "ROOT"]]

@@ -99,6 +99,7 @@ class _Reader:
         self._aliases = aliases
         self._known: dict[str, _core.Program] = {}
         self.leaves: dict[Hashable, Leaf] = {}
+        self._numbers: dict[Hashable, int] = {}
         self.counts_entries = False
 
     def program(self, text: str, within: tuple[str, ...] = ()) -> _core.Program:
@@ -111,7 +112,7 @@ class _Reader:
         if name not in self._aliases:
             leaf = self._leaf(name)
             self.leaves.setdefault(leaf.key, leaf)
-            return list(self.leaves).index(leaf.key)
+            return self._numbers.setdefault(leaf.key, len(self._numbers))
         if name in within:
             raise InvalidArgumentError(f"the alias {name!r} refers to itself")
         if len(within) == DEPTH_MAX:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import os
 from collections.abc import Callable, Iterable
 from itertools import chain
@@ -421,8 +422,8 @@ class ColumnOf(NothingToClose, Readable[Column]):
     @property
     def index(self) -> int:
         """Its position among those that are directly in :attr:`parent`."""
-        position: int = self.parent._numbers().index(self._number)
-        return position
+        # They ascend.
+        return bisect.bisect_left(self.parent._numbers(), self._number)
 
     def _alone(
         self,

@@ -138,10 +138,28 @@ def test_a_key_of_a_written_file_is_found_without_the_others() -> None:
         keys.add(name, "TObjString", None)
     for name in names:
         key = keys.find(name)
-        assert key is not None and key.cycle == 2 and keys.is_newest(key)
+        assert key is not None
+        assert key.cycle == 2
+        assert keys.is_newest(key)
         keys.set_content(key, "a text")
         older = keys.find(f"{name};1")
-        assert older is not None and older.cycle == 1 and not keys.is_newest(older)
+        assert older is not None
+        assert older.cycle == 1
+        assert not keys.is_newest(older)
         keys.remove(key)
         assert keys.find(name) == older
     assert 0 < Counted.compared <= 30 * len(names)
+
+
+def test_a_column_of_a_formula_is_numbered_without_the_others(
+    tables: dict[tuple[str, int], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_info = Leaf.key
+    monkeypatch.setattr(Leaf, "key", property(lambda leaf: Counted(of_info.func(leaf))))
+    size = SIZES[0]
+    aliases = {f"a{at}": " + ".join(f"c{at + n}" for n in range(10)) for at in range(0, size, 10)}
+    with farroot.open(tables["mktree", size]) as table:
+        Counted.compared = 0
+        sums = table.arrays([" + ".join(aliases)], aliases=aliases, library="np", how=tuple)
+    assert sums[0].tolist() == [0, size, 2 * size]
+    assert 0 < Counted.compared <= 10 * size

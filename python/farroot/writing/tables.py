@@ -296,11 +296,11 @@ class WritableTree(WritableTable):
             self._core.set_compression(None, compressions.number_and_level(chosen))
             known.of_all, known.of_column = chosen, {}
             return
-        names = list(self._columns.types)
+        numbers = {name: number for number, name in enumerate(self._columns.types)}
         for name, each in compression.items():
             self[name]
             chosen = compressions.of(each)
-            self._core.set_compression(names.index(name), compressions.number_and_level(chosen))
+            self._core.set_compression(numbers[name], compressions.number_and_level(chosen))
             known.of_column[name] = chosen
 
     def compression_of(self, name: str) -> Compression | None:
