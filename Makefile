@@ -149,7 +149,7 @@ bench-%: $(VENV)/.bench-ready ## one experiment of bench/, e.g. bench-h42 (see b
 	$(MAKE) extension-release
 	FARROOT_PYTHON=$(BIN)/python $(BIN)/python bench/run.py $*
 
-bench-home-coffea bench-home-from-root bench-home-from-root-ntuple: $(VENV)/.coffea-ready
+bench-growth bench-home-coffea bench-home-from-root bench-home-from-root-ntuple: $(VENV)/.coffea-ready
 
 bench-sources: $(VENV)/.bench-ready ## several sources, and servers that die, stop, come back
 	$(CARGO) build --release $(LOCKED) -p farroot-lab

@@ -5,6 +5,7 @@ A call of farroot's program is a list of words instead. `{target}` in it is a ne
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import os
 import shutil
@@ -181,7 +182,6 @@ ROOT_ITEMS = root_file(
 
 def hadd(path: Path, size: int) -> None:
     """Two links of one file, or all of a folder."""
-    import importlib.util
     import subprocess
 
     program = Path(importlib.util.find_spec("ROOT").origin).parent / "bin" / "hadd"
@@ -246,6 +246,8 @@ def table_calls(kind: str) -> Iterable[Call]:
             )
         ),
     )
+    if importlib.util.find_spec("coffea"):
+        yield Call(kind, "from_root", from_root("farroot"), from_root("coffea"))
     yield from file_verbs(kind)
     table = f"{{path}}:{TREE}"
     yield Call(kind, "farroot show", ["show", table])
@@ -263,6 +265,19 @@ def file_verbs(kind: str) -> Iterable[Call]:
     yield Call(kind, "farroot map --walk", ["map", "--walk", "{path}"])
     yield Call(kind, "farroot check", ["check", "{path}"])
     yield Call(kind, "farroot merge", ["merge", "{target}", "{path}", "{path}"], root=hadd)
+
+
+def from_root(package: str) -> Job:
+    """The events of a file by coffea itself, or by farroot."""
+
+    def job(path: Path, size: int) -> object:
+        from coffea.nanoevents import BaseSchema, NanoEventsFactory
+        from farroot import coffea
+
+        made_by = coffea.from_root if package == "farroot" else NanoEventsFactory.from_root
+        return made_by({str(path): TREE}, schemaclass=BaseSchema, mode="virtual").events()
+
+    return job
 
 
 def chain_of_two(path: Path, size: int) -> object:
