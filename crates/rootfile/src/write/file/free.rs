@@ -1,5 +1,6 @@
 //! Stretches of a file that nothing uses any more (ROOT: `TFree`).
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -17,34 +18,44 @@ const STEP: u64 = 1_000_000_000;
 /// The length that stands in a longer stretch, too.
 const MARK_MAX: u64 = 2_000_000_000;
 
-/// Free stretches in front of the end: in order, and none next to another.
+/// Free stretches in front of the end: the end of each by its start, and none next to another.
 #[derive(Debug, Default)]
-pub(super) struct Free(Vec<Range<u64>>);
+pub(super) struct Free(BTreeMap<u64, u64>);
 
 impl Free {
-    pub fn new(mut stretches: Vec<Range<u64>>) -> Self {
-        stretches.retain(|stretch| !stretch.is_empty());
-        stretches.sort_by_key(|stretch| stretch.start);
-        let mut joined: Vec<Range<u64>> = Vec::new();
-        for stretch in stretches {
-            match joined.last_mut() {
-                Some(last) if stretch.start <= last.end => last.end = last.end.max(stretch.end),
-                _ => joined.push(stretch),
-            }
-        }
-        Free(joined)
+    pub fn new(stretches: impl IntoIterator<Item = Range<u64>>) -> Self {
+        let mut free = Free::default();
+        free.add(stretches);
+        free
     }
 
-    /// Adds stretches, and joins those that touch.
+    /// Adds stretches, and joins each with those that it touches.
     pub fn add(&mut self, stretches: impl IntoIterator<Item = Range<u64>>) {
-        let all = std::mem::take(&mut self.0).into_iter().chain(stretches).collect();
-        *self = Free::new(all);
+        for Range { mut start, mut end } in stretches.into_iter().filter(|all| !all.is_empty()) {
+            while let Some((first, last)) = self.touching(start, end) {
+                self.0.remove(&first);
+                (start, end) = (start.min(first), end.max(last));
+            }
+            self.0.insert(start, end);
+        }
+    }
+
+    /// The last stretch that touches this one, if there is any. None is next to another, so only
+    /// the last that begins at its end or in front of that can.
+    fn touching(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        let last = self.0.range(..=end).next_back().map(|(first, last)| (*first, *last));
+        last.filter(|(_, last)| *last >= start)
+    }
+
+    /// In order.
+    fn stretches(&self) -> impl Iterator<Item = Range<u64>> {
+        self.0.iter().map(|(start, end)| *start..*end)
     }
 
     /// The first bytes of each stretch from an offset on. A stretch of fewer bytes has none, which
     /// would be in the next record: uproot leaves some.
     fn marks(&self, from: u64) -> impl Iterator<Item = (u64, [u8; GAP_MIN as usize])> {
-        let lens = self.0.iter().map(|stretch| (stretch.start, stretch.end - stretch.start));
+        let lens = self.stretches().map(|stretch| (stretch.start, stretch.end - stretch.start));
         let marked = lens.filter(move |(start, len)| *start >= from && *len >= GAP_MIN);
         marked.map(|(start, len)| (start, (-(len.min(MARK_MAX) as i32)).to_be_bytes()))
     }
@@ -65,13 +76,13 @@ impl FileWriter {
             extra: 0,
         };
         let offset = self.end;
-        let inner: u64 = self.free.0.iter().map(|stretch| entry_len(stretch.end - 1)).sum();
+        let inner: u64 = self.free.stretches().map(|stretch| entry_len(stretch.end - 1)).sum();
         let end_if = |last: u64| offset + head.len(offset) as u64 + inner + last;
         let long = end_if(ENTRY_LEN) > BIG;
         let end = end_if(if long { ENTRY_LEN_LONG } else { ENTRY_LEN });
         let last = if long { (end / STEP + 1) * STEP } else { BIG };
         let mut list = Buffer::default();
-        for stretch in &self.free.0 {
+        for stretch in self.free.stretches() {
             write_entry(&mut list, stretch.start, stretch.end - 1);
         }
         write_entry(&mut list, end, last);
@@ -109,21 +120,45 @@ fn write_entry(to: &mut Buffer, first: u64, last: u64) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    fn all(free: &Free) -> Vec<Range<u64>> {
+        free.stretches().collect()
+    }
 
     #[test]
     fn neighbours_become_one() {
-        let mut free = Free::new(vec![50..60, 10..20, 20..30, 5..5]);
-        assert_eq!(free.0, [10..30, 50..60]);
+        let mut free = Free::new([50..60, 10..20, 20..30, 5..5]);
+        assert_eq!(all(&free), [10..30, 50..60]);
         free.add([30..50, 70..80]);
-        assert_eq!(free.0, [10..60, 70..80]);
+        assert_eq!(all(&free), [10..60, 70..80]);
+    }
+
+    proptest! {
+        /// Stretches of a broken file may overlap.
+        #[test]
+        fn what_is_free_is_the_union(added in prop::collection::vec((0..200_u64, 0..20_u64), 0..40)) {
+            let mut free = Free::default();
+            let mut bytes = vec![false; 220];
+            for (start, len) in added {
+                free.add([start..start + len]);
+                (start..start + len).for_each(|at| bytes[at as usize] = true);
+                let own = all(&free);
+                prop_assert!(own.iter().all(|stretch| !stretch.is_empty()));
+                prop_assert!(own.windows(2).all(|pair| pair[0].end < pair[1].start));
+                let covered = |at| own.iter().any(|stretch| stretch.contains(&at));
+                prop_assert!((0..220).all(|at| covered(at) == bytes[at as usize]));
+            }
+        }
     }
 
     /// uproot's list of free ranges may have one of two bytes in front of the top directory's list
     /// of keys. Its length of four bytes destroyed that list.
     #[test]
     fn a_mark_stays_within_its_stretch() {
-        let free = Free::new(vec![10..12, 20..23, 30..34, 40..50, 60..1 << 40]);
+        let free = Free::new([10..12, 20..23, 30..34, 40..50, 60..1 << 40]);
         let marks: Vec<_> =
             free.marks(15).map(|(at, mark)| (at, i32::from_be_bytes(mark))).collect();
         assert_eq!(marks, [(30, -4), (40, -10), (60, -2_000_000_000)]);
