@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::existing::ExistingDirectory;
 use super::keys::{KeyList, KeyPlace};
-use super::{BEGIN, DirectoryId, FileWriter, OpenTable, Slot, Span, State, finished};
+use super::{BEGIN, DirectoryId, FileWriter, Slot, Span, State, finished};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::key::Key;
@@ -142,11 +142,8 @@ impl FileWriter {
             self.directories[mother.0].below.get(name).copied()
         });
         let end = self.old.as_ref().map_or(0, |old| old.end);
-        let grows = |table: &OpenTable| {
-            let is_same = table.replaces == Some(cycle) && Some(table.directory) == directory;
-            is_same && table.name == name && !table.writer.is_unchanged()
-        };
-        if self.tables.iter().any(grows) {
+        let growing = directory.map(|id| self.tables.in_place_of(id, name, cycle));
+        if growing.into_iter().flatten().any(|table| !table.writer.is_unchanged()) {
             let what = "to remove a table that has been given entries or columns";
             return Err(Error::unsupported(what).within(&format!("{name};{cycle}")));
         }

@@ -1,9 +1,10 @@
 //! The tables of a file, and sums over all of them. A file may have thousands, so a change of one
 //! corrects the sums without a look at the others.
 
+use std::collections::BTreeMap;
 use std::ops::Index;
 
-use super::{OpenTable, TableId};
+use super::{DirectoryId, OpenTable, TableId};
 
 #[derive(Default)]
 pub(super) struct OpenTables {
@@ -12,14 +13,22 @@ pub(super) struct OpenTables {
     held: usize,
     /// How many will have work once results are there.
     unsettled: usize,
+    /// Those that are listed in place of a table of the file as it was: by its directory, name and
+    /// cycle.
+    replacing: BTreeMap<(DirectoryId, String, u16), Vec<TableId>>,
 }
 
 impl OpenTables {
     pub fn add(&mut self, table: OpenTable) -> TableId {
         self.held += table.writer.held_bytes();
         self.unsettled += usize::from(!table.is_settled());
+        let id = TableId(self.all.len());
+        if let Some(cycle) = table.replaces {
+            let place = (table.directory, table.name.clone(), cycle);
+            self.replacing.entry(place).or_default().push(id);
+        }
         self.all.push(table);
-        TableId(self.all.len() - 1)
+        id
     }
 
     /// Changes a table: the only way, so that the sums are right.
@@ -41,6 +50,17 @@ impl OpenTables {
     /// The same, of as many as there are now.
     pub fn ids(&self) -> impl Iterator<Item = TableId> + use<> {
         (0..self.all.len()).map(TableId)
+    }
+
+    /// Those that are listed in place of that table.
+    pub fn in_place_of(
+        &self,
+        directory: DirectoryId,
+        name: &str,
+        cycle: u16,
+    ) -> impl Iterator<Item = &OpenTable> {
+        let place = (directory, name.to_owned(), cycle);
+        self.replacing.get(&place).into_iter().flatten().map(|id| &self[*id])
     }
 
     pub fn held_bytes(&self) -> usize {

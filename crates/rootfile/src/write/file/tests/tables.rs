@@ -51,6 +51,11 @@ impl TableWriter for Counting {
         self.tree.finish(place, encoders)
     }
 
+    fn is_unchanged(&self) -> bool {
+        self.asked();
+        false
+    }
+
     fn entries(&self) -> u64 {
         self.tree.entries()
     }
@@ -137,4 +142,23 @@ fn sums_over_tables_are_right_after_each_change() {
 fn a_change_of_one_table_asks_no_other() {
     let (few, many) = (asked(30, false), asked(300, false));
     assert_eq!(many, 10 * few);
+}
+
+#[test]
+fn a_removal_asks_only_the_table_that_grows_there() {
+    let mut first = FileWriter::new(options()).unwrap();
+    for name in ["grows", "goes"] {
+        first.put(DirectoryId::TOP, name, Arc::new(ObjString(name.into())));
+    }
+    let mut file = update::reopened(&written(first));
+    let count = Arc::new(AtomicUsize::new(0));
+    for name in ["grows", "other", "another"] {
+        file.grow_table(DirectoryId::TOP, name, 1, tree(&count));
+    }
+    count.store(0, Ordering::Relaxed);
+    file.remove("", "goes", 1).unwrap();
+    assert_eq!(count.load(Ordering::Relaxed), 0);
+    let error = file.remove("", "grows", 1).unwrap_err();
+    assert!(error.to_string().contains("has been given entries"), "{error}");
+    assert_eq!(count.load(Ordering::Relaxed), 1);
 }

@@ -21,7 +21,7 @@ fn first() -> Bytes {
     written(file)
 }
 
-fn reopened(bytes: &Bytes) -> FileWriter {
+pub fn reopened(bytes: &Bytes) -> FileWriter {
     let mut known = Known::new(Some(bytes.len() as u64));
     known.supply(0, bytes.clone());
     match Existing::read(&known).unwrap() {
