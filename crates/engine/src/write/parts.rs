@@ -1,6 +1,7 @@
 //! Entries of one table from several producers, in an order that does not depend on who is first.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
 
 use remote::{Error, ErrorKind, Result};
@@ -26,7 +27,7 @@ impl TablePart {
     /// # Errors
     /// `InvalidArgument` for a part that there is, or was.
     pub(super) fn begin(flow: &Arc<Flow>, table: TableId, number: u64) -> Result<Self> {
-        let begun = flow.with(|state| state.parts.line(table).begin(number));
+        let begun = flow.with(|state| state.parts.begin(table, number));
         match begun {
             true => Ok(TablePart { flow: flow.clone(), table, number, is_finished: false }),
             false => {
@@ -55,7 +56,7 @@ impl TablePart {
                 |state| match state.parts.is_next(table, number) {
                     true => state.counts.extend(&mut state.file, table, columns),
                     false => {
-                        state.parts.line(table).hold(number, columns);
+                        state.parts.hold(table, number, columns);
                         Ok(())
                     }
                 },
@@ -71,7 +72,7 @@ impl TablePart {
         self.is_finished = true;
         let (table, number) = (self.table, self.number);
         let finish = |state: &mut FlowState| {
-            state.parts.line(table).finish(number);
+            state.parts.finish(table, number);
             Ok(())
         };
         self.flow.once(|_, _| true, finish).await
@@ -91,11 +92,15 @@ impl Drop for TablePart {
 #[derive(Default)]
 pub struct Parts {
     lines: BTreeMap<TableId, Line>,
+    /// Those that can advance: no change goes over the others.
+    ready: BTreeSet<TableId>,
+    /// Bytes of all entries that are held.
+    bytes: usize,
 }
 
 /// The parts of one table that are not finished, or whose turn has not come.
 #[derive(Default)]
-pub struct Line {
+struct Line {
     /// The part whose turn it is.
     next: u64,
     parts: BTreeMap<u64, Part>,
@@ -109,8 +114,32 @@ struct Part {
 }
 
 impl Parts {
-    pub fn line(&mut self, table: TableId) -> &mut Line {
-        self.lines.entry(table).or_default()
+    /// Begins a part; `false` where it has been begun before.
+    fn begin(&mut self, table: TableId, number: u64) -> bool {
+        let line = self.lines.entry(table).or_default();
+        let is_new = number >= line.next && !line.parts.contains_key(&number);
+        if is_new {
+            line.parts.insert(number, Part::default());
+        }
+        is_new
+    }
+
+    /// Takes entries whose turn has not come.
+    fn hold(&mut self, table: TableId, number: u64, columns: Extend) {
+        self.bytes += bytes_of(&columns);
+        self.change(table, number, |part| part.held.push_back(columns));
+    }
+
+    fn finish(&mut self, table: TableId, number: u64) {
+        self.change(table, number, |part| part.is_finished = true);
+    }
+
+    fn change(&mut self, table: TableId, number: u64, change: impl FnOnce(&mut Part)) {
+        let line = self.lines.entry(table).or_default();
+        change(line.parts.entry(number).or_default());
+        if line.next == number {
+            self.ready.insert(table);
+        }
     }
 
     /// Whether entries of that part go into the table at once.
@@ -123,8 +152,7 @@ impl Parts {
 
     /// Bytes of entries whose turn has not come.
     pub fn bytes(&self) -> usize {
-        let held = self.lines.values().flat_map(|line| line.parts.values()).flat_map(|p| &p.held);
-        held.map(|columns| bytes_of(columns)).sum()
+        self.bytes
     }
 
     /// Gives a table the next entries whose turn has come; whether there were any.
@@ -133,19 +161,24 @@ impl Parts {
         file: &mut FileWriter,
         counts: &mut Counts,
     ) -> rootfile::Result<bool> {
-        for (table, line) in &mut self.lines {
-            while let Some(part) = line.parts.get_mut(&line.next) {
-                if !part.held.is_empty() && file.is_settled(Some(*table)) {
-                    let columns = part.held.pop_front().unwrap_or_default();
-                    counts.extend(file, *table, columns)?;
-                    return Ok(true);
+        let mut from = self.ready.first().copied();
+        while let Some(table) = from {
+            let line = self.lines.entry(table).or_default();
+            line.drop_finished();
+            match line.parts.get_mut(&line.next) {
+                Some(part) if !part.held.is_empty() => {
+                    if file.is_settled(Some(table)) {
+                        let columns = part.held.pop_front().unwrap_or_default();
+                        self.bytes -= bytes_of(&columns);
+                        counts.extend(file, table, columns)?;
+                        return Ok(true);
+                    }
                 }
-                if !part.held.is_empty() || !part.is_finished {
-                    break;
+                _ => {
+                    self.ready.remove(&table);
                 }
-                line.parts.remove(&line.next);
-                line.next += 1;
             }
+            from = self.ready.range((Excluded(table), Unbounded)).next().copied();
         }
         Ok(false)
     }
@@ -163,20 +196,13 @@ impl Parts {
 }
 
 impl Line {
-    fn begin(&mut self, number: u64) -> bool {
-        let is_new = number >= self.next && !self.parts.contains_key(&number);
-        if is_new {
-            self.parts.insert(number, Part::default());
+    /// Goes on to the first part that is not finished, or of which entries are held.
+    fn drop_finished(&mut self) {
+        let is_done = |part: &Part| part.held.is_empty() && part.is_finished;
+        while self.parts.get(&self.next).is_some_and(is_done) {
+            self.parts.remove(&self.next);
+            self.next += 1;
         }
-        is_new
-    }
-
-    fn hold(&mut self, number: u64, columns: Extend) {
-        self.parts.entry(number).or_default().held.push_back(columns);
-    }
-
-    fn finish(&mut self, number: u64) {
-        self.parts.entry(number).or_default().is_finished = true;
     }
 }
 
@@ -199,4 +225,75 @@ impl Counts {
 /// Bytes of all arrays together.
 pub fn bytes_of(columns: &[Arc<Array>]) -> usize {
     columns.iter().map(|array| array.nbytes()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rootfile::Numbers;
+    use rootfile::write::tree::{TreeOptions, TreeWriter};
+    use rootfile::write::{Compression, DirectoryId, EntryType, FileOptions, TableColumn};
+
+    use super::*;
+
+    fn numbers(count: i32) -> Extend {
+        let numbers = Numbers::I32((0..count).collect());
+        vec![Arc::new(Array::Numbers { numbers, shape: vec![] })]
+    }
+
+    fn file(tables: usize) -> (FileWriter, Vec<TableId>) {
+        let options = FileOptions {
+            name: String::new(),
+            title: String::new(),
+            compression: Compression::NONE,
+            uuid: 0,
+            datime: 0,
+        };
+        let mut file = FileWriter::new(options).unwrap();
+        let tables = (0..tables).map(|number| {
+            let entry = EntryType::of(&numbers(0)[0]).unwrap();
+            let column = TableColumn { name: "x".into(), title: String::new(), entry };
+            let tree = TreeWriter::new(vec![column], TreeOptions::default()).unwrap();
+            file.add_table(DirectoryId::TOP, &number.to_string(), Box::new(tree))
+        });
+        let tables = tables.collect();
+        (file, tables)
+    }
+
+    /// Each change summed up the held bytes of all parts, and went over all tables that had some.
+    #[test]
+    fn only_tables_that_can_advance_are_looked_at() {
+        let (mut file, tables) = file(100);
+        let mut counts = Counts::begin(Duration::ZERO);
+        let mut parts = Parts::default();
+        for table in &tables {
+            for number in [0, 2, 1] {
+                assert!(parts.begin(*table, number) && !parts.begin(*table, number));
+            }
+            parts.hold(*table, 1, numbers(10));
+            parts.hold(*table, 2, numbers(5));
+            parts.hold(*table, 1, numbers(20));
+            parts.finish(*table, 2);
+        }
+        assert!(parts.ready.is_empty());
+        assert_eq!(parts.bytes(), 100 * 35 * 4);
+        for (at, table) in tables.iter().enumerate() {
+            parts.finish(*table, 0);
+            assert!(parts.ready.iter().eq([table]));
+            assert!(!parts.is_next(*table, 1), "entries of it are held");
+            let mut entries = Vec::new();
+            while parts.advance(&mut file, &mut counts).unwrap() {
+                entries.push(file.table(*table).entries());
+            }
+            assert_eq!(entries, [10, 30]);
+            assert!(parts.ready.is_empty() && parts.is_next(*table, 1));
+            parts.finish(*table, 1);
+            assert!(parts.advance(&mut file, &mut counts).unwrap());
+            assert!(!parts.advance(&mut file, &mut counts).unwrap());
+            assert!(parts.ready.is_empty() && parts.lines[table].parts.is_empty());
+            assert_eq!(parts.bytes(), (99 - at) * 35 * 4);
+        }
+        assert!(parts.check_finished(&[]).is_ok());
+    }
 }
