@@ -1,5 +1,6 @@
 //! The fields and columns of an existing RNTuple, as further entries are written.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::not_written;
@@ -66,13 +67,14 @@ pub(super) fn encode_like(
 /// which all but projected fields are written.
 fn same_fields(written: &Schema, existing: &Schema) -> Result<Vec<u32>> {
     let mut fields: Vec<u32> = Vec::with_capacity(written.fields.len());
+    let mut known = BTreeMap::new();
+    let of_columns = (0..).zip(&existing.fields).filter(|(_, their)| their.source.is_none());
+    for (id, their) in of_columns {
+        known.entry((their.parent, &*their.name)).or_insert(id);
+    }
     for field in &written.fields {
         let parent = field.parent.map(|parent| fields[parent as usize]);
-        let is_same = |id: &u32| {
-            let their = &existing.fields[*id as usize];
-            their.parent == parent && their.source.is_none() && their.name == field.name
-        };
-        let found = (0..existing.fields.len() as u32).find(is_same);
+        let found = known.get(&(parent, &*field.name)).copied();
         let their = found.ok_or_else(|| unlike(&field.name, "it has other fields within it"))?;
         let other = &existing.fields[their as usize];
         if (field.role, field.array_size) != (other.role, other.array_size)

@@ -1,5 +1,6 @@
 //! An RNTuple that gets further entries and columns.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -134,7 +135,8 @@ impl GrowingNTuple {
     fn check_new(&self, columns: &[TableColumn]) -> Result<()> {
         let schema = &self.schema;
         let mut tops = schema.top().map(|id| &schema.fields[id as usize].name);
-        if let Some(name) = tops.find(|name| columns.iter().any(|column| column.name == **name)) {
+        let new: BTreeSet<&String> = columns.iter().map(|column| &column.name).collect();
+        if let Some(name) = tops.find(|name| new.contains(name)) {
             return Err(Error::unsupported("a new field that is there already").within(name));
         }
         let count = self.existing.ntuple.schema.columns.len();
