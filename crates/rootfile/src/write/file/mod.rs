@@ -324,9 +324,7 @@ impl FileWriter {
     /// # Errors
     /// As [`TableWriter::extend`].
     pub fn extend(&mut self, table: TableId, columns: Vec<Arc<Array>>) -> Result<()> {
-        self.change_table(table, |writer| writer.extend(columns))?;
-        self.number_work(table);
-        Ok(())
+        self.change_table(table, |writer| writer.extend(columns))
     }
 
     /// Adds columns to a table, with values for all its entries.
@@ -339,20 +337,21 @@ impl FileWriter {
         columns: Vec<TableColumn>,
         arrays: Vec<Arc<Array>>,
     ) -> Result<()> {
-        self.change_table(table, |writer| writer.add_columns(columns, arrays))?;
-        self.number_work(table);
-        Ok(())
+        self.change_table(table, |writer| writer.add_columns(columns, arrays))
     }
 
-    /// Changes a table, whose name is in the error.
+    /// Changes a table, whose name is in the error. Even then there may be work: of entries that
+    /// were taken before.
     fn change_table<T>(
         &mut self,
         table: TableId,
         change: impl FnOnce(&mut dyn TableWriter) -> Result<T>,
     ) -> Result<T> {
-        self.tables.change(table, |OpenTable { name, writer, .. }| {
+        let result = self.tables.change(table, |OpenTable { name, writer, .. }| {
             change(&mut **writer).map_err(|error| error.within(name))
-        })
+        });
+        self.number_work(table);
+        result
     }
 
     /// Ends a cluster of a table behind `entries` entries: see [`TableWriter::end_cluster`].
