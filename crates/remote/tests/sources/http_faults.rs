@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use farroot_remote::source::FileEnd;
 use farroot_remote::{Config, ErrorKind};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 use super::http::server;
-use super::http_server::{Good, Knobs, PLAIN, Say, scripted};
+use super::http_server::{Good, Knobs, PLAIN, Say, origin_of, scripted};
 use super::talk::{Answer, End, Talk, file};
 
 /// The head and the body of an answer.
@@ -351,6 +353,28 @@ async fn an_idle_connection_that_was_closed_is_replaced() {
         tokio::time::sleep(Duration::from_millis(pause)).await;
         assert_eq!(talk.fetch(&file, &[0..10]).await.bytes(), b"0123456789");
     }
+}
+
+/// It was made ahead, and the read ended with "channel closed".
+#[tokio::test]
+async fn a_connection_closed_before_its_first_request_is_replaced() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let origin = origin_of(&listener, false);
+    tokio::spawn(async move {
+        drop(listener.accept().await.unwrap());
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.unwrap());
+        }
+        let answer = say("206 OK", &["Content-Range: bytes 0-9/100"], "0123456789");
+        stream.write_all(answer.as_bytes()).await.unwrap();
+        std::future::pending::<()>().await;
+    });
+    let mut talk = Talk::with(server(&origin, &Config::default()));
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let file = file(1, &origin.join("f").unwrap());
+    assert_eq!(talk.fetch(&file, &[0..10]).await.bytes(), b"0123456789");
 }
 
 #[tokio::test]

@@ -109,7 +109,7 @@ impl Good {
     }
 }
 
-fn origin_of(listener: &TcpListener, is_encrypted: bool) -> Url {
+pub fn origin_of(listener: &TcpListener, is_encrypted: bool) -> Url {
     let scheme = if is_encrypted { "https" } else { "http" };
     Url::parse(&format!("{scheme}://{}/", listener.local_addr().unwrap())).unwrap()
 }

@@ -76,9 +76,20 @@ impl Drop for Live {
 struct Attempt {
     number: u64,
     used: bool,
+    /// It was there before the request.
+    kept: bool,
     answer: hyper::Result<Response<Incoming>>,
     /// Why there is no TLS, where that is why there is no answer.
     failure: Option<Failure>,
+}
+
+impl Attempt {
+    /// Whether it failed since its connection had ended meanwhile: one that was used, or one that
+    /// was made ahead and on which the request was not sent.
+    fn is_of_old_connection(&self, error: &hyper::Error) -> bool {
+        let is_unsent = error.is_canceled() || error.is_closed();
+        (self.used && is_closed(error)) || (self.kept && self.failure.is_none() && is_unsent)
+    }
 }
 
 enum Sender {
@@ -132,7 +143,7 @@ impl Transport {
     }
 
     /// Sends a request and waits for the head of its answer. A connection that the server has
-    /// closed since its last answer is replaced once.
+    /// closed since its last answer, or before its first request, is replaced once.
     ///
     /// # Errors
     /// Of the connection: none of its requests will be answered.
@@ -145,7 +156,7 @@ impl Transport {
             let attempt = self.send_once(request, url).await?;
             match attempt.answer {
                 Ok(response) => return Ok(response),
-                Err(error) if attempt.used && is_closed(&error) => {
+                Err(error) if attempt.is_of_old_connection(&error) => {
                     let mut live = self.live.lock().await;
                     if live.as_ref().is_some_and(|live| live.number == attempt.number) {
                         *live = None;
@@ -161,6 +172,7 @@ impl Transport {
 
     async fn send_once(&self, request: &Request<RequestBody>, url: &Address) -> Result<Attempt> {
         let mut guard = self.live.lock().await;
+        let kept = guard.is_some();
         let live = match guard.take() {
             Some(live) => live,
             None => self.new_connection().await?,
@@ -203,7 +215,7 @@ impl Transport {
             Handshake::Failed(failure, _) => Some(failure.clone()),
             Handshake::Running | Handshake::Done(_) => None,
         });
-        Ok(Attempt { number, used, answer, failure })
+        Ok(Attempt { number, used, kept, answer, failure })
     }
 
     /// There is no TLS with the server.
