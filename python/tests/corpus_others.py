@@ -4,7 +4,8 @@
 
 All files in each folder and below are compared, each by a process of its own: every branch, every
 field at the top of an RNTuple, and every other object by its members. Counts and faults are
-printed; ``--document`` writes the counts into ``docs/corpus.md``. The files stay where they are.
+printed; ``--document`` writes the counts into ``docs/corpus.md``, where rows of other names stay.
+The files stay where they are.
 """
 
 from __future__ import annotations
@@ -407,6 +408,13 @@ def table(rows: list[str]) -> str:
     return "\n".join(lines)
 
 
+def with_others(rows: list[str], section: str) -> list[str]:
+    """The rows of a section of the page, with these in place of those of the same names."""
+    kept = [line for line in section.splitlines() if line.startswith("| ")][1:]
+    by_name = {line.split("|")[1].strip(): line for line in kept + rows}
+    return list(by_name.values())
+
+
 def main() -> int:
     words = sys.argv[1:]
     if words == ["--these"]:
@@ -430,11 +438,11 @@ def main() -> int:
             faults += sum(found.columns[each] + found.objects[each] for each in kinds)
         rows.append(row(name, files))
         print(rows[-1], flush=True)
-    text = table(rows)
     if is_for_document:
-        before, _, _ = TABLE.read_text().partition(corpus_root.OTHERS)
-        TABLE.write_text(before.rstrip("\n") + "\n" + text)
-    print(text)
+        before, _, after = TABLE.read_text().partition(corpus_root.OTHERS)
+        rows = with_others(rows, after)
+        TABLE.write_text(before.rstrip("\n") + "\n" + table(rows))
+    print(table(rows))
     return 1 if faults else 0
 
 
