@@ -226,6 +226,7 @@ OF_ROOT = (
     "TMath::Max(f4,f8)",
     "min(f4,f8)",
     "floor(f4)",
+    "exp(fmod(f4,0*f4))",
     "fabs(f4)",
     "int(f4)",
     "1e3+1.5e-2+0x10+.5",

@@ -189,7 +189,8 @@ fn of_one(operator: Operator, side: Side<'_>) -> Computed<Numbers> {
         "@neg" => |x| -x,
         "@abs" => f64::abs,
         "@acosh" => |x| if x < 1.0 { 0.0 } else { libm::acosh(x) },
-        "@exp" => |x| if x < -700.0 { 0.0 } else { x.min(700.0).exp() },
+        // NaN stays: `min` would make 700 of it.
+        "@exp" => |x| if x < -700.0 { 0.0 } else { (if x > 700.0 { 700.0 } else { x }).exp() },
         "@log" => |x| if x > 0.0 { x.ln() } else { 0.0 },
         "@log10" => |x| if x > 0.0 { x.log10() } else { 0.0 },
         "@sqrt" => |x| x.abs().sqrt(),
