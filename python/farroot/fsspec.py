@@ -53,6 +53,8 @@ _OPTIONS = frozenset(
         *("asynchronous", "loop", "batch_size", "add_docs", "add_aliases"),
     )
 )
+#: Addresses as they were before their secrets were left out, of this process.
+_WHOLE: dict[str, str] = {}
 #: Addresses of which a directory can be opened as a file can.
 _WITH_PAGES = ("http:", "https:", "dav:", "davs:", "osdf:", "pelican:")
 
@@ -100,6 +102,10 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
         address = os.fspath(path)
         if address.startswith("farroot://"):
             address = f"root://{address.removeprefix('farroot://')}"
+        if "://" in address and (told := _core.for_others(address)) != address:
+            # Names are given on, also in pickles.
+            _WHOLE[told] = address
+            return told
         return address if address.endswith("//") else address.rstrip("/")
 
     def unstrip_protocol(self, name: str) -> str:
@@ -210,10 +216,18 @@ class FileSystem(AbstractFileSystem):  # type: ignore[misc]
                 # Also a file is listed; of anything else this error says what is wrong.
                 info = self._file_info(path)
                 return [info] if detail else [path]
-            above = path if path.endswith("/") else f"{path}/"
+            above, mark, query = _WHOLE.get(path, path).partition("?" if "://" in path else "\0")
+            above = above if above.endswith("/") else f"{above}/"
             # The cache of listings may keep none.
-            self.dircache[path] = entries = [_entry(above, *each) for each in listed]
+            entries = [_entry(above, *each) for each in listed]
+            for entry in entries:
+                entry["name"] = self._strip_protocol(entry["name"] + mark + query)
+            self.dircache[path] = entries
         return list(entries) if detail else [entry["name"] for entry in entries]
+
+    def tree(self, path: str = "/", *args: Any, **options: Any) -> str:
+        # fsspec begins with the path as it is given.
+        return str(super().tree(self._strip_protocol(path), *args, **options))
 
     def _ls_from_cache_of(self, path: str) -> list[Any] | None:
         try:

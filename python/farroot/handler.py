@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
-from ._addresses import path_text
+from ._addresses import expanded, path_text
 from ._credentials import Access
 from ._held import Lease
 from ._locks import cached_property
@@ -48,14 +48,15 @@ class Source(uproots.Source):  # type: ignore[misc]
 
     def __init__(self, file_path: str, **options: Any) -> None:
         super().__init__()
-        self._file_path = file_path
+        # Without secrets: uproot's errors name it.
+        self._file_path = expanded(path_text(file_path))
         self._access = Access.among(options)
         _ = self._lease
 
     @cached_property
     def _lease(self) -> Lease:
         """The file, opened with its first use where the source comes out of a pickle."""
-        return Lease(self._access.added_to(path_text(self._file_path)))
+        return Lease(self._access.added_to(self._file_path))
 
     def chunk(self, start: int, stop: int) -> uproots.Chunk:
         """The bytes of one range; fewer where the file ends before."""
@@ -105,8 +106,7 @@ class Source(uproots.Source):  # type: ignore[misc]
         self._lease.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {name: value for name, value in self.__dict__.items() if name != "_lease"}
-        return {**state, "_file_path": path_text(self._file_path)}
+        return {name: value for name, value in self.__dict__.items() if name != "_lease"}
 
     def __repr__(self) -> str:
         return f"<farroot.Source of {self._lease.file!r}>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import stat
 import struct
 import subprocess
@@ -110,11 +111,81 @@ def test_an_update_says_that_its_file_is_gone(tmp_path: Path, how: str) -> None:
     assert left == (["f.root"] if how == "replaced" else [])
 
 
-def said(*command: str) -> str:
+FARROOT = (sys.executable, "-m", "farroot")
+#: Reads an address through the proxy of `farroot run`.
+THROUGH = f"""exec {sys.executable} -c 'import sys, urllib.request
+urllib.request.urlopen(open(sys.argv[1]).read() + sys.argv[2]).read()' "$FARROOT_PROXY" "$0"
+"""
+
+
+def said(*command: str, home: Path) -> str:
+    """What a command prints, whose cache, store and settings are below a folder."""
+    secret = {"BEARER_TOKEN": MARKER, "http_proxy": "", "AWS_SECRET_ACCESS_KEY": MARKER}
+    kept = {"FARROOT_CACHE": "50 MB", "FARROOT_STORE": "10 MB", "HOME": str(home)}
+    folders = {f"FARROOT_{name}_FOLDER": str(home / name) for name in ("CACHE", "STORE")}
+    environment = os.environ | secret | kept | folders
     done = subprocess.run(
-        [sys.executable, "-m", "farroot", *command], capture_output=True, text=True, check=False
+        [*FARROOT, *command], env=environment, capture_output=True, text=True, check=False
     )
     return done.stdout + done.stderr
+
+
+def _gathered(value: Any) -> str:
+    """All that an object tells of itself without being asked for its credential."""
+    texts = [repr(value), str(value), str(getattr(value, "path", ""))]
+    for how in ("_repr_html_", "as_dict", "to_json"):
+        if callable(shows := getattr(value, how, None)):
+            texts.append(str(shows()))
+    return "\n".join(texts)
+
+
+@pytest.mark.parametrize("scheme", ["root", "http"])
+@pytest.mark.parametrize("which", ["token", "password"])
+def test_no_object_tells_a_secret(made: Path, tmp_path: Path, scheme: str, which: str) -> None:
+    """Regression: names in listings of fsspec's class had it, and shared outputs in their pickles,
+    and so had uproot's errors about our sources. Pickles, files and logs are searched, too."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    (folder / "f.root").write_bytes(made.read_bytes())
+    user, query = ("", f"?authz={MARKER}") if which == "token" else (f"user:{MARKER}@", "")
+    with serving(folder, "--writable") as host:
+        top = f"{scheme}://{user}{host}/{'/' if scheme == 'root' else ''}"
+        url = f"{top}f.root{query}"
+        tables = {url: "events"}
+        file = farroot.open(url)
+        files = farroot.fsspec.FileSystem()
+        parts = farroot.partitions(tables)
+        parts.save(tmp_path / "parts.json")
+        source = farroot.Source(url)
+        told = [
+            *(file, file["events"], file["events"]["int8"], file.report(), file.timeline()),
+            *(farroot.chain(tables), parts, parts[0], parts.to_coffea(), source),
+            *(farroot.num_entries(tables), farroot.copy(url, tmp_path / "copied")),
+            farroot.merge(tmp_path / "merged.root", [url]),
+            farroot.skim(tables, tmp_path / "skimmed.root", ["int8"]),
+            farroot.SharedOutput(f"{top}new.root{query}"),
+            *(files.ls(top + query), files.info(url), [*files.walk(top + query)]),
+            *(files.find(top + query), files.glob(f"{top}*.root{query}"), files.tree(top + query)),
+            *(files.open(url), files.dircache, source.file_path),
+        ]
+        for each in told:
+            assert MARKER not in _gathered(each), type(each)
+            try:
+                pickle.dumps(each)
+            except (TypeError, pickle.PicklingError):
+                continue
+        # They are the addresses of files none the less.
+        names = files.ls(top + query, detail=False)
+        assert [each.partition("?")[0].rpartition("/")[2] for each in names] == ["f.root"]
+        assert files.cat(names[0]) == made.read_bytes()
+        output = farroot.SharedOutput(f"{top}new.root{query}")
+        with output.part(0) as part:
+            part["t"] = {"x": np.arange(3)}
+        assert output.commit(1).tables == {"t": 3}
+        source.close()
+        with pytest.raises(OSError, match="is closed") as closed:
+            source.chunk(0, 1)
+        assert MARKER not in str(closed.value)
 
 
 def test_no_verb_prints_a_token(made: Path, tmp_path: Path) -> None:
@@ -129,11 +200,25 @@ def test_no_verb_prints_a_token(made: Path, tmp_path: Path) -> None:
             ("check", "--json", address),
             ("cp", none, str(tmp_path)),
             ("cache", "warm", address),
+            ("cache", "ls", "--json"),
+            *(("cache", verb, address) for verb in ("stat", "explain", "pin", "evict")),
+            ("cache", "verify"),
             ("doctor", address),
+            ("doctor", "--json", none),
             ("show", address),
             ("map", address),
+            ("map", f"{address}:events", "--svg", str(tmp_path / "map.svg"), "--read"),
+            ("plan", "--json", f"{address}:events"),
+            ("cat", f"{address}:events", "-c", "int8", "--report", "--timeline", f"{tmp_path}/svg"),
+            ("exercise", f"{address}:events"),
+            ("skim", f"{address}:events", str(tmp_path / "skimmed.root")),
+            ("merge", str(tmp_path / "merged.root"), address, address),
+            ("cp", "--verify", address, str(tmp_path / "copied.root")),
+            ("run", "--access-log", str(tmp_path / "log"), "--", "sh", "-c", THROUGH, address),
+            *(("setup", option) for option in ("--port=1", "--remove")),
         ):
-            assert MARKER not in said(*command), command
+            assert MARKER not in said(*command, home=tmp_path), command
+        assert (tmp_path / "log").read_text().count(made.name) == 1
         tables: Any = {f"root://{host}//no*.root?authz={MARKER}": "events"}
         calls = (
             lambda: list(farroot.iterate(tables)),

@@ -7,6 +7,7 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from .._addresses import expanded
 from .._ours import ours
 from .._shown import shown
 from ..errors import Error, InvalidArgumentError, UnfinishedWarning, warn
@@ -31,8 +32,9 @@ class SharedOutput:
     each number counts once. :meth:`commit` merges the parts in the order of their numbers without
     decoding them, and removes them.
 
-    Workers on other machines get it as an argument: it is pickled as a path and options. The path
-    must be a place that all of them can write to.
+    Workers on other machines get it as an argument: it is pickled as a path and options, without
+    secrets, as workers show credentials of their own. The path must be a place that all of them can
+    write to.
 
     Args:
         path: Of the whole file: a path or an address.
@@ -61,13 +63,24 @@ class SharedOutput:
         self._folder = f"{address}.parts-{secrets.token_hex(8)}"
         self._query = mark + query
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without secrets: a worker shows its own."""
+        path = expanded(self._path)
+        if "://" not in path or path == self._path:
+            return self.__dict__
+        query = path.partition("?")[2]
+        # The number of the whole address here is not that of a part.
+        said = [each for each in query.split("&") if not each.startswith("farroot.given=")]
+        told = _core.for_others(self._folder + self._query).partition("?")[0]
+        return {**self.__dict__, "_path": path, "_folder": told, "_query": f"?{'&'.join(said)}"}
+
     def __repr__(self) -> str:
         return f"<SharedOutput {shown(self._path)!r}>"
 
     @property
     def path(self) -> str:
-        """Of the whole file."""
-        return self._path
+        """Of the whole file; without secrets."""
+        return expanded(self._path)
 
     @ours
     def part(self, number: int) -> WritableDirectory:
