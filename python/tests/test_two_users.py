@@ -25,6 +25,9 @@ from .test_remote import _free_port, serving
 
 VICTIM, ATTACKER = 1001, 1002
 PRECIOUS = b"precious"
+_PROTECTED = Path("/proc/sys/fs/protected_symlinks")
+#: Whether the kernel follows links of other users in folders like /tmp.
+FOLLOWS = not (_PROTECTED.exists() and int(_PROTECTED.read_text()))
 #: Longer than anything here takes: what lasts so long waits for ever.
 HANGS = 30
 
@@ -485,3 +488,154 @@ def test_an_update_ends_with_an_error_where_another_user_takes_the_name(
     assert place.is_intact()
     if by == "file":
         assert path.read_text() == "another"
+
+
+# --- Ways to a name
+
+
+def _below(folder: Path) -> list[tuple[str, int, int]]:
+    """All that is below a folder, whose it is, and how long."""
+    found = ((str(path.relative_to(folder)), path.lstat()) for path in folder.rglob("*"))
+    return sorted((name, there.st_uid, there.st_size) for name, there in found)
+
+
+@pytest.mark.xfail(
+    FOLLOWS,
+    reason="links in the place of folders are followed where the kernel follows them",
+    strict=True,
+)
+@pytest.mark.parametrize("how", ["cp", "merge", "skim to Parquet", "run --access-log", "recreate"])
+def test_a_link_of_another_user_leads_no_writer_on_its_way(
+    how: str, place: Place, source: Path
+) -> None:
+    """A link in the place of a folder: /tmp/results, which leads to the home."""
+    home = place.homes[VICTIM]
+    place.attack("os.symlink(*sys.argv[1:])", str(home), str(place.shared / "sub"))
+    before = _below(home)
+    said = written(place, how, source, place.shared / "sub" / "out")
+    assert _below(home) == before, said
+
+
+def test_a_tree_is_copied_through_no_link_of_another_user(place: Place) -> None:
+    """The target has been made before, with a link in the place of one of its folders."""
+    folder = place.shared.parent / "served"
+    (folder / "tree" / "sub").mkdir(parents=True)
+    (folder / "tree" / "sub" / "precious").write_bytes(b"another")
+    make = "os.makedirs('all/tree'); os.symlink(sys.argv[1], 'all/tree/sub')\n"
+    open_to_all = "for name in ('all', 'all/tree'): os.chmod(name, 0o1777)"
+    place.attack(make + open_to_all, str(place.homes[VICTIM]), cwd=place.shared)
+    place.attack("os.symlink(sys.argv[1], 'tree')", str(place.homes[VICTIM]), cwd=place.shared)
+    with serving(folder) as host:
+        for target in (place.shared / "all", place.shared):
+            place.farroot("cp", "-r", "-f", f"root://{host}//tree", str(target))
+            assert place.is_intact()
+            assert _below(place.homes[VICTIM]) == [("precious", VICTIM, len(PRECIOUS))]
+
+
+WRITTEN_SLOWLY = """
+with farroot.recreate(sys.argv[1]) as file:
+    file["a"] = {"x": [1, 2]}
+    print("begun", flush=True)
+    sys.stdin.readline()
+    file["b"] = {"x": [1, 2]}
+"""
+
+
+def test_a_folder_that_is_swapped_takes_nothing_elsewhere(place: Place) -> None:
+    """The attacker's own folder gives its place to a link while a file is written in it."""
+    place.attack("os.mkdir('sub'); os.chmod('sub', 0o777)", cwd=place.shared)
+    script = f"import sys, farroot\n{WRITTEN_SLOWLY}"
+    target = place.shared / "sub" / "precious"
+    with place.running(VICTIM, sys.executable, "-c", script, str(target)) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "begun\n"
+        swap = "os.rename('sub', 'other'); os.symlink(sys.argv[1], 'sub')"
+        place.attack(swap, str(place.homes[VICTIM]), cwd=place.shared)
+        running.communicate("go on\n", timeout=HANGS)
+    assert place.is_intact()
+    assert _below(place.homes[VICTIM]) == [("precious", VICTIM, len(PRECIOUS))]
+
+
+def test_no_part_is_another_name_of_a_file(place: Place) -> None:
+    """A hard link to the user's own file stands where the part of a copy would be."""
+    folder = place.shared.parent / "served"
+    folder.mkdir()
+    (folder / "f.bin").write_bytes(bytes(100_000))
+    # Where `protected_hardlinks` is off, the attacker makes it.
+    os.link(place.precious, place.shared / "f.bin.farroot-part")
+    with serving(folder) as host:
+        done = place.farroot("cp", f"root://{host}//f.bin", str(place.shared / "f.bin"))
+    assert done.returncode == 0, done.stderr
+    assert place.is_intact()
+    assert (place.shared / "f.bin").stat().st_size == 100_000
+
+
+@pytest.mark.parametrize("what", ["a link", "a file", "a pipe", "a socket"])
+def test_what_stands_for_the_folder_of_sockets_is_left_alone(what: str, place: Place) -> None:
+    make = {
+        "a link": "os.symlink(sys.argv[2], sys.argv[1])",
+        "a file": "open(sys.argv[1], 'w')",
+        "a pipe": PIPE,
+        "a socket": "import socket; socket.socket(socket.AF_UNIX).bind(sys.argv[1])",
+    }
+    place.attack(make[what], f"farroot-{VICTIM}", str(place.homes[VICTIM]), cwd=place.shared)
+    done = place.farroot("run", "--quiet", "sh", "-c", 'cat "$FARROOT_PROXY"')
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("http://127.0.0.1:")
+    assert _below(place.homes[VICTIM]) == [("precious", VICTIM, len(PRECIOUS))]
+
+
+# --- Credentials in /tmp, where other users may be the first
+
+#: What another user may put there, and why that is a hole today.
+PLANTED = {
+    "bt_u link": (
+        "os.symlink(sys.argv[2], sys.argv[1])",
+        "the owner is that of the link's target" if FOLLOWS else None,
+    ),
+    "bt_u pipe": (PIPE, None),
+    "bt_u folder": ("os.mkdir(sys.argv[1])", None),
+    "x509up_u link": ("os.symlink('/dev/zero', sys.argv[1])", None),
+    "x509up_u pipe": (PIPE, None),
+    "krb5cc_ pipe": (PIPE, "the Kerberos library waits for the other end"),
+    "krb5cc_ folder": ("os.mkdir(sys.argv[1])", "MIT's library 1.20 crashes with most such caches"),
+    "krb5cc_ link": ("os.symlink(sys.argv[2], sys.argv[1])", "MIT's library 1.20 crashes"),
+}
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        pytest.param(
+            what,
+            marks=pytest.mark.xfail(
+                why is not None,
+                reason=str(why),
+                # The crash comes and goes.
+                strict="crashes" not in str(why),
+            ),
+        )
+        for what, (_, why) in PLANTED.items()
+    ],
+)
+def test_no_credential_is_one_that_another_user_has_put_there(what: str, place: Place) -> None:
+    name = Path(f"/tmp/{what.split()[0]}{VICTIM}")
+    if os.path.lexists(name):
+        pytest.skip(f"{name} IS THERE: not tested with another user's")
+    private = place.homes[VICTIM] / "private"
+    private.write_text("a-password-of-the-user\n")
+    os.chown(private, VICTIM, VICTIM)
+    private.chmod(0o600)
+    place.attack(PLANTED[what][0], str(name), str(private))
+    try:
+        # One run of several crashes.
+        for _ in range(6):
+            said = place.as_user(VICTIM, "timeout", "5", *FARROOT, "auth")
+            assert said.returncode in {0, 1}, said
+            line = next(line for line in said.stdout.splitlines() if str(VICTIM) in line)
+            assert not line.endswith("used"), line
+    finally:
+        name.rmdir() if name.is_dir() and not name.is_symlink() else name.unlink()
+
+
+FARROOT = (sys.executable, "-m", "farroot")
