@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::str::FromStr;
 
 use futures::future::BoxFuture;
@@ -154,6 +154,16 @@ fn usual_port(scheme: Scheme) -> Option<u16> {
     }
 }
 
+/// Where clouds tell a machine its secrets, beside 169.254.169.254: those of Alibaba, Azure and
+/// Oracle, and of Amazon and Google over IPv6.
+const METADATA: [IpAddr; 5] = [
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+    IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
+    IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
+];
+
 /// Why no origin is at this address, however a name led there: the proxy itself, and addresses that
 /// only mean something on one link, where clouds keep their secrets. `None` where one may be.
 pub fn refusal(address: SocketAddr, own: &[SocketAddr], may_be_here: bool) -> Option<&'static str> {
@@ -162,7 +172,7 @@ pub fn refusal(address: SocketAddr, own: &[SocketAddr], may_be_here: bool) -> Op
         own.port() == address.port()
             && (own.ip() == ip || (own.ip().is_unspecified() && is_of_this_machine(ip)))
     });
-    let is_link_local = match ip {
+    let is_link_local = match embedded(ip) {
         IpAddr::V4(v4) => v4.is_link_local(),
         IpAddr::V6(v6) => v6.is_unicast_link_local(),
     };
@@ -171,6 +181,9 @@ pub fn refusal(address: SocketAddr, own: &[SocketAddr], may_be_here: bool) -> Op
     }
     if is_link_local || ip.is_multicast() || is_broadcast(ip) {
         return Some("a proxy does not forward to addresses of one link");
+    }
+    if METADATA.contains(&embedded(ip)) {
+        return Some("a proxy does not forward to where clouds keep the secrets of a machine");
     }
     let is_here = ip.is_unspecified() || is_of_this_machine(embedded(ip));
     (is_here && !may_be_here).then_some("this proxy does not forward to its own machine")
@@ -220,8 +233,8 @@ fn is_broadcast(ip: IpAddr) -> bool {
 /// Whether packets to this address come back: the system says from which address it would send.
 fn is_of_this_machine(ip: IpAddr) -> bool {
     let any: IpAddr = match ip {
-        IpAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
-        IpAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
     let from = UdpSocket::bind((any, 0)).and_then(|socket| {
         // Nothing is sent: a datagram socket only chooses its own address.
@@ -297,6 +310,11 @@ mod tests {
             "169.254.169.254:80",
             "[fe80::1]:80",
             "[::ffff:169.254.169.254]:80",
+            "[64:ff9b::a9fe:a9fe]:80",
+            "[2002:a9fe:a9fe::]:80",
+            "100.100.100.200:80",
+            "[::ffff:100.100.100.200]:80",
+            "[fd00:ec2::254]:80",
             "[::ffff:127.0.0.1]:1094",
             "224.0.0.1:80",
         ] {
