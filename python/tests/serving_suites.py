@@ -48,7 +48,7 @@ ELSEWHERE = (
 )
 ALPHABET = b"abcdefghijklmnopqrstuvw987"
 
-#: The name of a call, whether it went well, and what was said.
+#: The name of a call, whether it went well, and the words that were said.
 Outcome = tuple[str, bool, str]
 
 
@@ -221,7 +221,7 @@ def web(host: str) -> Iterator[Outcome]:
         yield f"http.sh {text} is refused", is_refused and answer.status == 404, said
 
 
-#: A request within what may be the content of another.
+#: A request within the possible content of another.
 SECOND = "PUT /h/two HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nWWWW"
 SMUGGLED = {
     "a length before a coding": "Content-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n",

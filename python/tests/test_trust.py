@@ -119,7 +119,7 @@ urllib.request.urlopen(open(sys.argv[1]).read() + sys.argv[2]).read()' "$FARROOT
 
 
 def said(*command: str, home: Path) -> str:
-    """What a command prints, whose cache, store and settings are below a folder."""
+    """The output of a command whose cache, store and settings are below a folder."""
     secret = {"BEARER_TOKEN": MARKER, "http_proxy": "", "AWS_SECRET_ACCESS_KEY": MARKER}
     kept = {"FARROOT_CACHE": "50 MB", "FARROOT_STORE": "10 MB", "HOME": str(home)}
     folders = {f"FARROOT_{name}_FOLDER": str(home / name) for name in ("CACHE", "STORE")}

@@ -25,9 +25,6 @@ from .test_remote import _free_port, serving
 
 VICTIM, ATTACKER = 1001, 1002
 PRECIOUS = b"precious"
-_PROTECTED = Path("/proc/sys/fs/protected_symlinks")
-#: Whether the kernel follows links of other users in folders like /tmp.
-FOLLOWS = not (_PROTECTED.exists() and int(_PROTECTED.read_text()))
 #: Longer than anything here takes: what lasts so long waits for ever.
 HANGS = 30
 
@@ -499,11 +496,6 @@ def _below(folder: Path) -> list[tuple[str, int, int]]:
     return sorted((name, there.st_uid, there.st_size) for name, there in found)
 
 
-@pytest.mark.xfail(
-    FOLLOWS,
-    reason="links in the place of folders are followed where the kernel follows them",
-    strict=True,
-)
 @pytest.mark.parametrize("how", ["cp", "merge", "skim to Parquet", "run --access-log", "recreate"])
 def test_a_link_of_another_user_leads_no_writer_on_its_way(
     how: str, place: Place, source: Path
@@ -587,37 +579,20 @@ def test_what_stands_for_the_folder_of_sockets_is_left_alone(what: str, place: P
 
 # --- Credentials in /tmp, where other users may be the first
 
-#: What another user may put there, and why that is a hole today.
+#: Files that another user may put there.
 PLANTED = {
-    "bt_u link": (
-        "os.symlink(sys.argv[2], sys.argv[1])",
-        "the owner is that of the link's target" if FOLLOWS else None,
-    ),
-    "bt_u pipe": (PIPE, None),
-    "bt_u folder": ("os.mkdir(sys.argv[1])", None),
-    "x509up_u link": ("os.symlink('/dev/zero', sys.argv[1])", None),
-    "x509up_u pipe": (PIPE, None),
-    "krb5cc_ pipe": (PIPE, "the Kerberos library waits for the other end"),
-    "krb5cc_ folder": ("os.mkdir(sys.argv[1])", "MIT's library 1.20 crashes with most such caches"),
-    "krb5cc_ link": ("os.symlink(sys.argv[2], sys.argv[1])", "MIT's library 1.20 crashes"),
+    "bt_u link": "os.symlink(sys.argv[2], sys.argv[1])",
+    "bt_u pipe": PIPE,
+    "bt_u folder": "os.mkdir(sys.argv[1])",
+    "x509up_u link": "os.symlink('/dev/zero', sys.argv[1])",
+    "x509up_u pipe": PIPE,
+    "krb5cc_ pipe": PIPE,
+    "krb5cc_ folder": "os.mkdir(sys.argv[1])",
+    "krb5cc_ link": "os.symlink(sys.argv[2], sys.argv[1])",
 }
 
 
-@pytest.mark.parametrize(
-    "what",
-    [
-        pytest.param(
-            what,
-            marks=pytest.mark.xfail(
-                why is not None,
-                reason=str(why),
-                # The crash comes and goes.
-                strict="crashes" not in str(why),
-            ),
-        )
-        for what, (_, why) in PLANTED.items()
-    ],
-)
+@pytest.mark.parametrize("what", PLANTED)
 def test_no_credential_is_one_that_another_user_has_put_there(what: str, place: Place) -> None:
     name = Path(f"/tmp/{what.split()[0]}{VICTIM}")
     if os.path.lexists(name):
@@ -626,7 +601,7 @@ def test_no_credential_is_one_that_another_user_has_put_there(what: str, place: 
     private.write_text("a-password-of-the-user\n")
     os.chown(private, VICTIM, VICTIM)
     private.chmod(0o600)
-    place.attack(PLANTED[what][0], str(name), str(private))
+    place.attack(PLANTED[what], str(name), str(private))
     try:
         # One run of several crashes.
         for _ in range(6):

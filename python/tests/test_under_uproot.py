@@ -80,7 +80,7 @@ def test_steps_of_bytes_do_not_wait_for_each_key(tmp_path: Path) -> None:
     baskets = 40
     numbers = np.random.default_rng(7).random((baskets, 5, 2000))
     with uproot.recreate(path) as file:
-        tree = file.mktree("t", {name: "f8" for name in "abcde"})
+        tree = file.mktree("t", dict.fromkeys("abcde", "f8"))
         for basket in numbers:
             tree.extend(dict(zip("abcde", basket, strict=True)))
     with scripted(path.read_bytes()) as server:

@@ -157,8 +157,8 @@ def test_records_that_are_missing_are_no_lists(tmp_path: Path, column: Any) -> N
     ],
 )
 def test_types_that_may_be_missing_are_those_that_are_written(tmp_path: Path, type_: str) -> None:
-    """An empty record was a type with a name here, and none to what writes it: a column of some,
-    of which none was missing, was refused."""
+    """An empty record was a type with a name here, and none to the writer: a column of some, of
+    which none was missing, was refused."""
     is_named = _types.has_name(_types.to_type(type_))
     with farroot.recreate(tmp_path / "f.root") as file:
         if is_named:
