@@ -437,21 +437,6 @@ def key_calls(kind: str) -> Iterable[Call]:
     )
 
 
-def nested_calls() -> Iterable[Call]:
-    kind = "nested"
-    yield Call(kind, "keys", *both(lambda _, file, size: file.keys()), size_max=1000)
-    yield from (
-        Call(one.kind, one.name, one.farroot, one.uproot, one.root, 3162)
-        for one in file_verbs(kind)
-    )
-    yield Call(
-        kind,
-        "write",
-        *writes(lambda file, size: file.__setitem__("d/" * size + "h", growth_files.histogram(10))),
-        size_max=3162,
-    )
-
-
 def cycle_calls() -> Iterable[Call]:
     kind = "cycles"
     yield Call(kind, "keys", *both(lambda _, file, size: file.keys()), ROOT_KEYS, 10_000)
@@ -562,7 +547,6 @@ def file_calls(kind: str) -> Iterable[Call]:
     )
     yield Call(kind, "farroot ls", ["ls", "{path}/"])
     yield Call(kind, "farroot cp -r", ["cp", "-r", "{path}/", "{target}/"], size_max=10_000)
-    yield Call(kind, "farroot cat", ["cat", "{path}/*.root:" + TREE, "-c", "c0"], size_max=10_000)
     yield Call(
         kind, "farroot merge", ["merge", "{target}", "{path}/*.root"], root=hadd, size_max=10_000
     )
@@ -702,7 +686,6 @@ CALLS: tuple[Call, ...] = (
     *entry_calls("entries-ntuple"),
     *key_calls("keys"),
     *key_calls("directories"),
-    *nested_calls(),
     *cycle_calls(),
     *tables_calls("tables"),
     *tables_calls("ntuples"),

@@ -117,14 +117,6 @@ def directories(path: Path, size: int) -> None:
             file[f"d{number}/h"] = histogram(10)
 
 
-def nested(path: Path, size: int) -> None:
-    """So many directories, each in the one before, a histogram in the last."""
-    import farroot
-
-    with farroot.recreate(path) as file:
-        file["d/" * size + "h"] = histogram(10)
-
-
 def bins(path: Path, size: int) -> None:
     """A histogram of so many bins."""
     import farroot
@@ -276,7 +268,6 @@ MAKERS: dict[str, Callable[[Path, int], None]] = {
     "leaves": leaves,
     "keys": keys,
     "directories": directories,
-    "nested": nested,
     "cycles": cycles,
     "tables": tables("mktree"),
     "ntuples": tables("mkrntuple"),

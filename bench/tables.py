@@ -383,7 +383,9 @@ def growth() -> str:
         own_exponents = [exponent(own, key) for key in ("exponent", "memory_exponent")]
         others = [exponent(found.get((kind, call, peer), {})) for peer in ("uproot", "ROOT")]
         rows.append([kind, call, *cells, *own_exponents, *others])
-    return table(rows)
+    one = record("growth")
+    said = f"[growth](../bench/record/growth.json): {origin(one)}."
+    return table(rows) + "\n\n" + wrapped(f"{said} Note: {one['note']}." if "note" in one else said)
 
 
 def exponent(line: dict, key: str = "exponent") -> str:
