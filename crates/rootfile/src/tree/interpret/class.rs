@@ -173,12 +173,17 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    /// The key or value of a map where that is an enumeration, of which only its pair says so.
-    fn number_in(&self, pair: &str, element: &str, kind: &Type) -> Result<Option<Layout>> {
+    /// The key or value of a map where only its pair says how it is written: an enumeration as a
+    /// number, and a `std::array` as an object with a header.
+    fn said_by_pair(&mut self, pair: &str, element: &str, kind: &Type) -> Result<Option<Layout>> {
         let Type::Class(name) = kind else { return Ok(None) };
         let Some(info) = self.classes.info(pair, None) else { return Ok(None) };
         let member = info.elements.iter().find(|member| member.name == element);
-        let code = member.filter(|_| !self.describes(name)).map_or(0, |member| member.type_code);
+        let code = member.map_or(0, |member| member.type_code);
+        if self.describes(name) {
+            let is_object = code == code::ANY && cpp::is_array(name);
+            return is_object.then(|| self.object(name)).transpose();
+        }
         let basic = Basic::of(code, "", "")?.filter(|basic| !basic.pointer);
         Ok(basic.map(|basic| shaped(basic.scalar, &[])))
     }
@@ -208,8 +213,8 @@ impl<'a> Compiler<'a> {
             Type::Map { pair, key, value, .. } => {
                 let members = [("0", "first", key), ("1", "second", value)];
                 let members = members.map(|(name, element, kind)| {
-                    let number = self.number_in(pair, element, kind)?;
-                    Ok((name.into(), number.map_or_else(|| self.in_pair(kind, false), Ok)?))
+                    let said = self.said_by_pair(pair, element, kind)?;
+                    Ok((name.into(), said.map_or_else(|| self.in_pair(kind, false), Ok)?))
                 });
                 let members = members.into_iter().collect::<Result<Vec<_>>>()?;
                 let mut pair = Record::of_members(None, members);

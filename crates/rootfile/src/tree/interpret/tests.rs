@@ -100,7 +100,11 @@ fn classes() -> ClassTable {
         MEMBERS.iter().map(|(name, code, kind, title)| member(name, *code, kind, title)).collect();
     let array = StreamerElement { array_len: 2, dimensions: vec![2], ..member("a", 23, "int", "") };
     let point = vec![member("TObject", 66, "BASE", ""), member("x", 5, "float", ""), array];
+    let one = StreamerElement { array_len: 1, dimensions: vec![1], ..member("a", 21, "char", "") };
+    let pair = vec![member("first", 2, "short", ""), member("second", 62, "array<char,1>", "")];
     ClassTable::from(Streamers::new(vec![
+        class("pair<short,array<char,1> >", 1, pair),
+        class("array<char,1>", 1, vec![one]),
         class("Event", 1, event),
         class("P", 1, point),
         class("Loop", 1, vec![member("again", 62, "Loop", "")]),
@@ -254,6 +258,22 @@ fn whole_collections_and_objects() {
     let object = assert_reads(element("P", -1, -1, -1, "x"), "P", Entry::Value);
     let Array::Record { fields, .. } = object.empty() else { panic!("not a record") };
     assert_eq!(fields.iter().map(|(name, _)| &name[..]).collect::<Vec<_>>(), ["x", "a"]);
+}
+
+/// Maps of such arrays were corrupt: only their pair says that each has a header.
+#[test]
+fn arrays_in_maps_are_objects_where_their_pair_says_so() {
+    let has_header = |item: &str| {
+        let map = of(element(&format!("map<short,array<{item},1> >"), -1, 0, -1, "x")).unwrap();
+        let Layout::List(list) = &map.layout else { panic!("a list") };
+        let Layout::Record { record, .. } = &*list.item else { panic!("pairs") };
+        let layout::Part::Member { layout, .. } = &record.versions[0].parts[1] else {
+            panic!("a member")
+        };
+        matches!(layout, Layout::Record { header: true, .. })
+    };
+    assert!(has_header("char"));
+    assert!(!has_header("int"));
 }
 
 /// Class and members of the items of a list of objects.
