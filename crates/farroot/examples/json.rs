@@ -73,7 +73,8 @@ fn main() -> ExitCode {
         panic!("STEP|all FIRST END CUT COLUMN… -- FILE:TREE…");
     };
     let at = rest.iter().position(|word| word == "--").expect("-- before the files");
-    let (columns, addresses) = (&rest[..at], &rest[at + 1..]);
+    let columns = &rest[..at];
+    let addresses = &rest[at + 1..];
     let number = |text: &str| text.parse::<u64>().expect("a number");
     let entries = number(first)..number(end);
     let lines = match (&**step, addresses) {

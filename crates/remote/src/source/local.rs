@@ -99,7 +99,7 @@ impl OpenFiles {
         }
     }
 
-    /// Closes half of the files, those first that were used longest ago; says whether there was one.
+    /// Closes half of the files, those first that were used longest ago; whether there was one.
     fn close_half(&mut self) -> bool {
         let count = self.files.len();
         self.keep(count / 2);

@@ -191,7 +191,7 @@ impl Driver {
         self.trace.ended(request.0, true);
         self.say_of(connection, Level::Info, &format!("a request failed: {error}"));
         let Some(state) = self.requests.remove(&request) else { return };
-        // A source that another request's failure has replaced says nothing about the one there now.
+        // A source that another request's failure has replaced says nothing about the present one.
         if !self.has_source(state.file, state.source)
             || self.renew(state.file, state.source, &error)
         {

@@ -1,5 +1,5 @@
-//! The keys that a directory lists, in the order of its list, to be found by name and cycle as well:
-//! a directory may have many thousands.
+//! The keys that a directory lists, in the order of its list, to be found by name and cycle as
+//! well: a directory may have many thousands.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -450,7 +450,7 @@ impl FileWriter {
     }
 
     /// Gives a place in the file's order to all work that a table has: after each change of it that
-    /// may lead to some, whether or not a thread is free, so that the order does not depend on that.
+    /// may lead to some, whether or not a thread is free: the order does not depend on that.
     fn number_work(&mut self, table: TableId) {
         let FileWriter { tables, slots, first, ready, ready_bytes, .. } = self;
         tables.change(table, |open| {

@@ -33,11 +33,11 @@ pub(super) struct DueItem {
 /// An item that a thread is done with.
 pub(super) struct DecodedItem {
     pub item: usize,
-    pub outcome: Outcome,
+    pub outcome: ItemOutcome,
     pub shares: Vec<Share>,
 }
 
-pub(super) enum Outcome {
+pub(super) enum ItemOutcome {
     Decoded(Decoded),
     /// This version cannot read it, and its column may be left out.
     Refused(Error),
@@ -49,11 +49,11 @@ impl DueItem {
         let DueItem { item, decode, arrived, may_leave_out, shares, .. } = self;
         let decoded: Result<Decoded> = caught("a thread that decodes", || decode(arrived, codecs));
         let outcome = match decoded {
-            Ok(decoded) => Outcome::Decoded(decoded),
+            Ok(decoded) => ItemOutcome::Decoded(decoded),
             Err(error) if may_leave_out && error.kind() == ErrorKind::Unsupported => {
-                Outcome::Refused(error.with_url(url))
+                ItemOutcome::Refused(error.with_url(url))
             }
-            Err(error) => Outcome::Failed(error.with_url(url)),
+            Err(error) => ItemOutcome::Failed(error.with_url(url)),
         };
         DecodedItem { item, outcome, shares }
     }

@@ -8,7 +8,7 @@ use rootfile::Array;
 use tokio::sync::mpsc;
 
 use super::assembly::Assembly;
-use super::jobs::{DecodedItem, DueItem, Outcome};
+use super::jobs::{DecodedItem, DueItem, ItemOutcome};
 use super::plan::Plan;
 use super::request::{AtHand, WantedPieces};
 use super::share::Share;
@@ -189,12 +189,12 @@ impl<S: Source> Pipeline<S> {
                 let stored = items.iter().map(|done| self.plan.items[done.item].stored()).sum();
                 self.wants.decoded(stored);
                 items.into_iter().try_for_each(|done| match done.outcome {
-                    Outcome::Decoded(decoded) => self.take(done.item, decoded, done.shares),
-                    Outcome::Refused(error) => {
+                    ItemOutcome::Decoded(decoded) => self.take(done.item, decoded, done.shares),
+                    ItemOutcome::Refused(error) => {
                         self.refuse(done.item, error);
                         Ok(())
                     }
-                    Outcome::Failed(error) => Err(error),
+                    ItemOutcome::Failed(error) => Err(error),
                 })
             }
             Work::Decided { window, mask } => self.hear(window, &mask?),

@@ -140,7 +140,8 @@ fn sums_over_tables_are_right_after_each_change() {
 /// Each change went over all tables: a file of 10,000 took minutes.
 #[test]
 fn a_change_of_one_table_asks_no_other() {
-    let (few, many) = (asked(30, false), asked(300, false));
+    let few = asked(30, false);
+    let many = asked(300, false);
     assert_eq!(many, 10 * few);
 }
 
