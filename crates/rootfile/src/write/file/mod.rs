@@ -27,7 +27,8 @@ use crate::error::{Error, Result};
 use directory::OpenDirectory;
 pub use existing::Existing;
 use free::Free;
-use tables::OpenTables;
+pub use tables::{DirectoryId, TableId};
+use tables::{OpenTable, OpenTables};
 
 /// The version of ROOT whose files these are like (`fVersion`).
 const VERSION: u32 = 64_000;
@@ -47,18 +48,6 @@ pub struct FileOptions {
     /// When it is written, packed as ROOT does (`fDatime`).
     pub datime: u32,
 }
-
-/// A directory of the file; [`DirectoryId::TOP`] is there from the beginning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct DirectoryId(usize);
-
-impl DirectoryId {
-    pub const TOP: DirectoryId = DirectoryId(0);
-}
-
-/// A table of the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TableId(usize);
 
 /// Bytes, and where they go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,25 +117,6 @@ struct Span {
 impl Span {
     fn range(self) -> Range<u64> {
         self.offset..self.offset + self.len
-    }
-}
-
-struct OpenTable {
-    directory: DirectoryId,
-    name: String,
-    writer: Box<dyn TableWriter>,
-    /// Work of it that has no place yet.
-    out: usize,
-    /// Whether some of its work has a place.
-    is_placed: bool,
-    /// The cycle of the table of the file as it was, in whose place it is listed.
-    replaces: Option<u16>,
-}
-
-impl OpenTable {
-    /// Whether it will have no work before it is given further entries.
-    fn is_settled(&self) -> bool {
-        self.out == 0 || !self.writer.waits()
     }
 }
 

@@ -4,7 +4,38 @@
 use std::collections::BTreeMap;
 use std::ops::Index;
 
-use super::{DirectoryId, OpenTable, TableId};
+use crate::write::table::TableWriter;
+
+/// A directory of the file; [`DirectoryId::TOP`] is there from the beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DirectoryId(pub(super) usize);
+
+impl DirectoryId {
+    pub const TOP: DirectoryId = DirectoryId(0);
+}
+
+/// A table of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TableId(pub(super) usize);
+
+pub(super) struct OpenTable {
+    pub directory: DirectoryId,
+    pub name: String,
+    pub writer: Box<dyn TableWriter>,
+    /// Work of it that has no place yet.
+    pub out: usize,
+    /// Whether some of its work has a place.
+    pub is_placed: bool,
+    /// The cycle of the table of the file as it was, in whose place it is listed.
+    pub replaces: Option<u16>,
+}
+
+impl OpenTable {
+    /// Whether it will have no work before it is given further entries.
+    pub fn is_settled(&self) -> bool {
+        self.out == 0 || !self.writer.waits()
+    }
+}
 
 #[derive(Default)]
 pub(super) struct OpenTables {
