@@ -202,10 +202,11 @@ impl Exchange<'_> {
             Ok(Head::Parts(boundary)) => self.parts(job, ask, response, &boundary).await,
             Ok(Head::Whole) => self.whole(job, ask, response).await,
             Ok(Head::Unsatisfiable(Some(size))) => {
-                // An error does not tell the file's version.
+                self.discard(job.url(), response).await?;
+                // An error does not tell the file's version, which another answer may have told by
+                // now.
                 let known = self.server.info(&job.file).unwrap_or_default();
                 let info = FileInfo::new(size, known.modified, known.version)?;
-                self.discard(job.url(), response).await?;
                 self.learn(job, info)?;
                 if !job.is_settled() && job.ask(self.server.segments_max()) == *ask {
                     let text = "the server refuses bytes that lie within the file";
