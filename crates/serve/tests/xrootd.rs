@@ -231,7 +231,11 @@ fn files_and_folders_are_described() {
 
 #[test]
 fn nothing_of_a_file_that_is_only_read_waits_to_be_written() {
-    let (_folder, server) = served(Shape::default());
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("f.root"), content(100)).unwrap();
+    let path = folder.path().to_owned();
+    let writable = Config::of(Content::Folder { path, hidden: false, writable: true });
+    let server = Server::start(writable).unwrap();
     let mut session = Session::new(&server);
     let (file, open) = session.open("/f.root");
     let synced = session.ask(|client, now| client.sync(now, file));
