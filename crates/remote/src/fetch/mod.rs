@@ -503,6 +503,11 @@ impl RemoteFile {
         content.is_some_and(|content| !content.is_over() && !content.is_refused())
     }
 
+    /// Whether all of it is read from a disk of this machine.
+    pub fn is_local(&self) -> bool {
+        self.local
+    }
+
     /// The trace of the engine that reads it.
     pub fn trace(&self) -> &Trace {
         self.fetcher.trace()

@@ -13,8 +13,8 @@ use super::slot::{Asked, State};
 use remote::Result;
 use remote::fetch::{Delivery, Urgency, Want};
 
-/// Most bytes of pieces that are requested by one want. A link brings so many in little more time
-/// than one of them, and several decoders have work with few of them.
+/// Most bytes of pieces that are requested by one want: several decoders have work with few of
+/// them.
 const JOINED_BYTES: u64 = 128 << 10;
 /// Bytes that are taken in before the decoders get them.
 const TAKEN_IN: u64 = 1 << 20;
@@ -99,13 +99,12 @@ impl<S: Source> Pipeline<S> {
         at_hand
     }
 
-    /// One want for pieces that lie behind each other, where they are small and nobody needs them
-    /// one by one: a want costs as much as decoding a small basket.
+    /// One want for pieces that lie behind each other on a disk, where they are small and nobody
+    /// needs them one by one: a want costs as much as decoding a small basket. The bytes of a link
+    /// are shared out among connections by wants.
     fn join_neighbours(&mut self, asked: Vec<(ItemPiece, Want)>) -> Vec<Want> {
-        let most = match self.undecided.is_some() || self.wants.are_kept() {
-            true => 0,
-            false => JOINED_BYTES,
-        };
+        let may_join = self.job.remote.is_local() && self.undecided.is_none();
+        let most = if may_join && !self.wants.are_kept() { JOINED_BYTES } else { 0 };
         let mut wants: Vec<Want> = Vec::new();
         for (piece, want) in asked {
             let joined = wants.last_mut().filter(|last| {
