@@ -335,21 +335,13 @@ impl Fields<'_> {
         let Some(basic) = Basic::of(self.streamer_type, name, title)? else { return Ok(None) };
         let shape = match &self.branch.leaves[..] {
             // Titles of members of collections have how many objects there are instead.
-            [leaf] if !basic.pointer => match self.streamer_type < code::ARRAY {
-                true => shape_of(&[&leaf.title], leaf.len)?,
-                false => shape_of(&[&leaf.title, self.own_name()], leaf.len)?,
-            },
+            [leaf] if !basic.pointer => shape_of(&[&leaf.title, &self.branch.name], leaf.len)?,
             [_] => Vec::new(),
             leaves => {
                 return Err(Error::corrupt(format!("TBranchElement with {} leaves", leaves.len())));
             }
         };
         Ok(Some((basic, shape)))
-    }
-
-    /// The name of the member, behind those of the objects that it is in.
-    fn own_name(&self) -> &str {
-        self.branch.name.rsplit('.').next().unwrap_or_default()
     }
 
     /// The streamer element of which this branch holds the values.

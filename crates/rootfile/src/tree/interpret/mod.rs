@@ -269,12 +269,11 @@ fn fixed_shape(title: &str) -> Vec<usize> {
 /// The shape that one of several texts gives which agrees with `len` numbers, else that many in a
 /// row.
 fn shape_of(texts: &[&str], len: u32) -> Result<Vec<usize>> {
-    let agrees = |shape: &[usize]| {
+    let agrees = |shape: &Vec<usize>| {
         let product = shape.iter().try_fold(1usize, |product, len| product.checked_mul(*len));
         product == Some(len as usize)
     };
-    let shape =
-        texts.iter().map(|text| fixed_shape(text)).find(|shape| !shape.is_empty() && agrees(shape));
+    let shape = texts.iter().map(|text| fixed_shape(text)).find(agrees);
     match (len, shape) {
         (0, _) => {
             let title = texts.first().unwrap_or(&"");

@@ -238,12 +238,6 @@ fn members_of_split_objects() {
 fn members_of_collections_are_lists() {
     assert_reads(element("Event", 0, 41, 5, "x"), "float[]", BARE);
     assert_reads(element("Event", 0, 31, 25, "x[3]"), "float[][3]", BARE);
-    let mut of_one = element("Event", 0, 31, 25, "x[objects_]");
-    of_one.name = "objects[1].x[1]".into();
-    assert_reads(of_one, "float[][1]", BARE);
-    let mut plain = element("Event", 0, 31, 5, "x[objects_]");
-    plain.name = "objects[1].x".into();
-    assert_reads(plain, "float[]", BARE);
     assert_reads(element("Event", 0, 41, 300, "x"), "std::vector<std::string>[]", Entry::Run);
     assert_reads(element("Event", 2, 41, 300, "x"), "std::string[]", Entry::Run);
     assert_reads(element("Event", 4, 41, 62, "x"), "P[]", Entry::Run);
