@@ -27,6 +27,13 @@ use super::talk::{Talk, file};
 /// A server's process, ended with the test.
 pub struct Process(Child);
 
+impl Process {
+    /// Whether it has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        matches!(self.0.try_wait(), Ok(Some(_)))
+    }
+}
+
 impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.0.kill();

@@ -16,7 +16,7 @@ use crate::peers::{Process, xrootd};
 /// A server to which may be written.
 struct Place {
     _directory: TempDir,
-    _server: Process,
+    server: Process,
     data: PathBuf,
     origin: String,
 }
@@ -29,7 +29,7 @@ impl Place {
         fs::create_dir(&data).unwrap();
         let (server, ports) = xrootd(root, "max 2 adler32 crc32c md5")?;
         let origin = format!("root://127.0.0.1:{}//", ports[0]);
-        Some(Place { _directory: directory, _server: server, data, origin })
+        Some(Place { _directory: directory, server, data, origin })
     }
 
     fn read(&self, name: &str) -> Vec<u8> {
@@ -133,10 +133,10 @@ async fn a_file_is_appended_to_and_patched() {
 /// there is an error and nothing, or the earlier file.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_is_lost_anywhere_costs_nothing() {
-    let Some(place) = Place::start() else { return };
+    let Some(mut place) = Place::start() else { return };
     let before = content(5_000);
     let content = content(120_000);
-    let address = format!("{}file", place.origin);
+    let mut crashes = 0;
     for options in [CreateOptions::default(), OVER] {
         let mut at = 0;
         loop {
@@ -146,12 +146,20 @@ async fn a_connection_that_is_lost_anywhere_costs_nothing() {
             }
             let cut = Cut::behind(at);
             let remote = cut.remote();
+            let address = format!("{}file", place.origin);
             let written = upload(&remote, &address, &content, 30_000, options).await;
             let found = files(&place.data);
             match &written {
                 Ok(written) => {
                     check(written, &content);
                     assert!(place.read("file") == content, "cut behind {at} bytes");
+                }
+                // A fault of xrootd 5.5: of some hundred connections that are lost one ends it.
+                Err(_) if place.server.has_ended() && crashes < 3 => {
+                    eprintln!("xrootd has crashed: cut behind {at} bytes once more");
+                    crashes += 1;
+                    place = Place::start().expect("a server, as before");
+                    continue;
                 }
                 Err(error) => panic!("cut behind {at} bytes: {error}"),
             }
