@@ -81,24 +81,29 @@ pub async fn answer(serving: &Arc<Serving>, request: Request<Incoming>) -> Answe
     match done {
         Ok(()) if is_removal => plain(serving, StatusCode::OK, ""),
         Ok(()) => plain(serving, StatusCode::CREATED, ""),
-        Err(error) => match error.kind() {
-            io::ErrorKind::AlreadyExists | io::ErrorKind::IsADirectory => {
-                plain(serving, StatusCode::METHOD_NOT_ALLOWED, "it is there already, or a folder\n")
-            }
-            io::ErrorKind::DirectoryNotEmpty => {
-                plain(serving, StatusCode::CONFLICT, "the folder is not empty\n")
-            }
-            io::ErrorKind::ResourceBusy => {
-                plain(serving, StatusCode::LOCKED, "another client writes it: try again later\n")
-            }
-            io::ErrorKind::StorageFull => {
-                plain(serving, StatusCode::INSUFFICIENT_STORAGE, "the disk is full\n")
-            }
-            io::ErrorKind::InvalidInput => {
-                plain(serving, StatusCode::BAD_REQUEST, "the content of the request is malformed\n")
-            }
-            _ => failure(serving, &error),
-        },
+        Err(error) => refused(serving, &error),
+    }
+}
+
+/// The answer to a change that was not made.
+fn refused(serving: &Arc<Serving>, error: &io::Error) -> Answer {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists | io::ErrorKind::IsADirectory => {
+            plain(serving, StatusCode::METHOD_NOT_ALLOWED, "it is there already, or a folder\n")
+        }
+        io::ErrorKind::DirectoryNotEmpty => {
+            plain(serving, StatusCode::CONFLICT, "the folder is not empty\n")
+        }
+        io::ErrorKind::ResourceBusy => {
+            plain(serving, StatusCode::LOCKED, "another client writes it: try again later\n")
+        }
+        io::ErrorKind::StorageFull => {
+            plain(serving, StatusCode::INSUFFICIENT_STORAGE, "the disk is full\n")
+        }
+        io::ErrorKind::InvalidInput => {
+            plain(serving, StatusCode::BAD_REQUEST, "the content of the request is malformed\n")
+        }
+        _ => failure(serving, error),
     }
 }
 
