@@ -348,8 +348,6 @@ pub(super) struct Conversation {
     /// Requests to be repeated on another connection; empty once an answer has arrived.
     unanswered: Vec<Command>,
     restarts: u32,
-    /// The present connection has been made.
-    is_reached: bool,
 }
 
 impl Conversation {
@@ -372,18 +370,7 @@ impl Conversation {
         let (commands, events) = connection(&server, first.clone());
         let url = url.to_string();
         let unanswered = first;
-        let is_reached = false;
-        let restarts = 0;
-        Ok(Conversation {
-            commands,
-            events,
-            patience,
-            url,
-            server,
-            unanswered,
-            restarts,
-            is_reached,
-        })
+        Ok(Conversation { commands, events, patience, url, server, unanswered, restarts: 0 })
     }
 
     /// Sends a request; earlier ones may still be unanswered.
@@ -395,19 +382,15 @@ impl Conversation {
     }
 
     /// A server that wants a login, or TLS, before anything else ends the connection: now that this
-    /// is known, the requests follow behind it. So they do where a connection breaks, as they only
-    /// ask. Returns whether they do.
+    /// is known, the requests follow behind it. Returns whether they do.
     fn begin_anew(&mut self, error: &Error) -> bool {
         let is_for_login =
             matches!(error.kind(), ErrorKind::Unauthenticated | ErrorKind::Unsupported);
-        let is_broken = error.kind() == ErrorKind::Connection && self.is_reached;
-        let may_help = (is_for_login || is_broken) && error.is_retryable();
-        let may = may_help && self.restarts < RESTARTS_MAX;
+        let may = is_for_login && error.is_retryable() && self.restarts < RESTARTS_MAX;
         if !may || self.unanswered.is_empty() {
             return false;
         }
         self.restarts += 1;
-        self.is_reached = false;
         (self.commands, self.events) = connection(&self.server, self.unanswered.clone());
         true
     }
@@ -443,8 +426,6 @@ impl Conversation {
                     if is_answer(&event) {
                         self.unanswered.clear();
                     }
-                    self.is_reached |=
-                        matches!(event, ConnectionEvent::Reached | ConnectionEvent::Connected);
                     return Ok(event);
                 }
             }
