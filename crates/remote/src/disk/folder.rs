@@ -30,7 +30,8 @@ pub struct FolderEntry {
     path: PathBuf,
 }
 
-/// Opens a folder by the names of its path.
+/// Opens a folder by the names of its path. The folder that is looked at is the one that is taken:
+/// another user cannot put a link in its place between the two.
 fn open_folder(from: impl std::os::fd::AsFd, path: &Path) -> io::Result<OwnedFd> {
     let open = |folder: &dyn std::os::fd::AsFd, name: &OsStr| {
         rustix::fs::openat(folder.as_fd(), name, HANDLE | OFlags::DIRECTORY, Mode::empty())
@@ -39,15 +40,23 @@ fn open_folder(from: impl std::os::fd::AsFd, path: &Path) -> io::Result<OwnedFd>
     for component in path.components() {
         let name = component.as_os_str();
         let below: &dyn std::os::fd::AsFd = at.as_ref().map_or(&from, |at| at);
-        if matches!(component, Component::Normal(_)) {
-            let own = rustix::fs::openat(below, name, HANDLE | OFlags::NOFOLLOW, Mode::empty())?;
-            let own = File::from(own).metadata()?;
-            if own.is_symlink() {
-                let above = rustix::fs::openat(below, ".", HANDLE, Mode::empty())?;
-                may_follow(&own, &File::from(above).metadata()?, path)?;
+        at = Some(match component {
+            Component::Normal(_) => {
+                let flags = HANDLE | OFlags::NOFOLLOW;
+                let own = File::from(rustix::fs::openat(below, name, flags, Mode::empty())?);
+                let facts = own.metadata()?;
+                if facts.is_symlink() {
+                    let above = rustix::fs::openat(below, ".", HANDLE, Mode::empty())?;
+                    may_follow(&facts, &File::from(above).metadata()?, path)?;
+                    open(below, name)?
+                } else if facts.is_dir() {
+                    own.into()
+                } else {
+                    return Err(ErrorKind::NotADirectory.into());
+                }
             }
-        }
-        at = Some(open(below, name)?);
+            _ => open(below, name)?,
+        });
     }
     match at {
         Some(opened) => Ok(opened),
