@@ -129,25 +129,8 @@ def updates(change: Callable[[Any, int], object]) -> Job:
 # --- ROOT
 
 
-def root_tree(act: str) -> Job:
-    """C++ of a tree `t`, compiled before the clock starts: the job is called once before."""
-
-    def job(path: Path, size: int) -> object:
-        import ROOT
-
-        called = f"growth_{abs(hash(act))}"
-        if not hasattr(ROOT, called):
-            ROOT.gInterpreter.Declare(
-                f"long long {called}(const char* path) {{ std::unique_ptr<TFile> file("
-                f'TFile::Open(path)); TTree* t = file->Get<TTree>("{TREE}"); {act} }}'
-            )
-        return getattr(ROOT, called)(str(path))
-
-    return job
-
-
 def root_file(act: str) -> Job:
-    """C++ of a file `file`."""
+    """C++ of a file `file`, compiled before the clock starts: the job is called once before."""
 
     def job(path: Path, size: int) -> object:
         import ROOT
@@ -161,6 +144,11 @@ def root_file(act: str) -> Job:
         return getattr(ROOT, called)(str(path))
 
     return job
+
+
+def root_tree(act: str) -> Job:
+    """C++ of a tree `t`."""
+    return root_file(f'TTree* t = file->Get<TTree>("{TREE}"); {act}')
 
 
 ROOT_OPEN = root_tree("return t->GetEntries();")
