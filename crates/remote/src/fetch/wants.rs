@@ -90,7 +90,7 @@ impl Wants {
         positions
     }
 
-    /// Whether what comes is kept for [`RemoteFile::take_kept`], want by want.
+    /// Whether the bytes of each want are kept for [`RemoteFile::take_kept`].
     pub fn are_kept(&self) -> bool {
         self.keeping.is_some()
     }

@@ -6,25 +6,27 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 /// A column of one kind of table.
-pub trait TableColumn {
+pub trait KeyedColumn {
     /// Equal for columns that are the same.
     type Key: Clone + Eq + Hash;
 
     fn key(&self) -> Self::Key;
 
     /// Whether both are the same, read in the same way.
-    fn is(&self, other: &Self) -> bool;
+    fn is(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
 }
 
 /// Columns in the order in which they are read.
 #[derive(Debug, Clone)]
-pub struct ColumnSet<C: TableColumn> {
+pub struct ColumnSet<C: KeyedColumn> {
     columns: Vec<C>,
     /// The positions of columns by key; made when the first one is looked for.
     places: OnceLock<HashMap<C::Key, Vec<usize>>>,
 }
 
-impl<C: TableColumn> ColumnSet<C> {
+impl<C: KeyedColumn> ColumnSet<C> {
     pub fn new(columns: Vec<C>) -> Self {
         ColumnSet { columns, places: OnceLock::new() }
     }
@@ -56,13 +58,13 @@ impl<C: TableColumn> ColumnSet<C> {
         self.columns
     }
 
-    /// The caller requires a column, which is not left out any more.
+    /// Changes a column, but for its key.
     pub fn change(&mut self, at: usize, change: impl FnOnce(&mut C)) {
         change(&mut self.columns[at]);
     }
 }
 
-impl<C: TableColumn> Deref for ColumnSet<C> {
+impl<C: KeyedColumn> Deref for ColumnSet<C> {
     type Target = [C];
 
     fn deref(&self) -> &[C] {
@@ -83,7 +85,7 @@ mod tests {
     #[derive(Clone)]
     struct Named(usize);
 
-    impl TableColumn for Named {
+    impl KeyedColumn for Named {
         type Key = usize;
 
         fn key(&self) -> usize {

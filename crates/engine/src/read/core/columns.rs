@@ -8,7 +8,7 @@ use rootfile::Array;
 use rootfile::array::ArrayParameter;
 use rootfile::tree::{BranchId, Interpretation};
 
-use super::column_set::TableColumn;
+use super::column_set::KeyedColumn;
 use super::cut::Cut;
 use crate::located::unlocated;
 use remote::{Error, Result};
@@ -24,16 +24,12 @@ pub struct Column {
     pub optional: bool,
 }
 
-impl TableColumn for Column {
+impl KeyedColumn for Column {
     /// A branch is read as values, or as bytes.
     type Key = (BranchId, bool);
 
     fn key(&self) -> Self::Key {
         (self.branch, self.interpretation.is_of_bytes())
-    }
-
-    fn is(&self, other: &Column) -> bool {
-        self.key() == other.key()
     }
 }
 

@@ -9,7 +9,7 @@ use rootfile::Array;
 use super::follow::Prefetcher;
 use super::{FieldColumn, RNTuple};
 use crate::read::core::batches::Batches;
-use crate::read::core::column_set::{ColumnSet, TableColumn};
+use crate::read::core::column_set::{ColumnSet, KeyedColumn};
 use crate::read::core::columns::joined;
 use crate::read::core::cut::SurvivorFeed;
 use crate::read::core::footprint::ReadFootprint;
@@ -29,7 +29,7 @@ pub struct RNTupleColumns {
     columns: ColumnSet<FieldColumn>,
 }
 
-impl TableColumn for FieldColumn {
+impl KeyedColumn for FieldColumn {
     /// Its name: there may be several, which have other parts of the field.
     type Key = String;
 

@@ -11,7 +11,7 @@ use rootfile::tree::TreeIndex;
 use super::learn::AccessPredictor;
 use super::{Tree, plan};
 use crate::read::core::batches::Batches;
-use crate::read::core::column_set::{ColumnSet, TableColumn};
+use crate::read::core::column_set::{ColumnSet, KeyedColumn};
 use crate::read::core::columns::{Column, joined};
 use crate::read::core::cut::{Cut, SurvivorFeed};
 use crate::read::core::footprint::ReadFootprint;

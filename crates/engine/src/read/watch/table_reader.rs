@@ -67,7 +67,7 @@ impl TableReader {
         self.keys.read(self.predictor.table(), (column, number), length)
     }
 
-    /// The keys that were fetched and that nobody will read.
+    /// Expects no further reads of keys; returns the keys that the client has not read.
     pub fn end_keys(&mut self) -> Vec<Range<u64>> {
         self.keys.end()
     }

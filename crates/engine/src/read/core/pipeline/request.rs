@@ -99,9 +99,9 @@ impl<S: Source> Pipeline<S> {
         at_hand
     }
 
-    /// One want for pieces that lie behind each other on a disk, where they are small and nobody
-    /// needs them one by one: a want costs as much as decoding a small basket. The bytes of a link
-    /// are shared out among connections by wants.
+    /// One want for pieces that lie behind each other on a disk, where they are small and the read
+    /// gives none of them up alone: a want costs as much as decoding a small basket. The scheduler
+    /// shares out the bytes of a link among connections by wants.
     fn join_neighbours(&mut self, asked: Vec<(ItemPiece, Want)>) -> Vec<Want> {
         let may_join = self.job.remote.is_local() && self.undecided.is_none();
         let most = if may_join && !self.wants.are_kept() { JOINED_BYTES } else { 0 };
@@ -128,7 +128,7 @@ impl<S: Source> Pipeline<S> {
         wants
     }
 
-    /// What is asked for of an item is not needed, nor what nobody else waits for with it.
+    /// Gives up the wants of an item, but for those that bring pieces of other items, too.
     pub(super) fn give_up(&mut self, at: usize) {
         let State::Asked(asked) = &self.slots[at].state else { return };
         for want in asked.wants.iter().filter(|want| self.wanted.of(**want).len() == 1) {

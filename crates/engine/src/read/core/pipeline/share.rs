@@ -16,7 +16,7 @@ pub struct Share {
 struct Granted {
     reservation: MemoryReservation,
     bytes: AtomicU64,
-    /// Items that are not decoded: the budget is told the size of all at once.
+    /// Items that no thread has decoded yet: the driver learns the size of all at once.
     undecoded: AtomicUsize,
     is_handed_over: AtomicBool,
 }

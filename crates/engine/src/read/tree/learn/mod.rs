@@ -32,7 +32,7 @@ use rootfile::tree::{BasketPlace, Branch, BranchId};
 use super::Tree;
 use super::plan::{baskets_of, decoded_bytes_per_entry};
 use crate::located::Located;
-use crate::read::core::column_set::TableColumn;
+use crate::read::core::column_set::KeyedColumn;
 use crate::read::core::columns::Column;
 use crate::read::core::columns::Piece;
 use crate::read::core::lazy::Learning;
