@@ -134,7 +134,7 @@ def test_more_inputs_than_files_may_be_open(tmp_path: Path, others: int) -> None
     """
     for at in range(150):
         file_of(tmp_path / f"{at}.root", {"x": [at]})
-    # A process of its own: nobody knows how many files the tests before have left open.
+    # A process of its own: the tests before have left an unknown number of files open.
     program = f"""
 import os, resource
 import farroot
