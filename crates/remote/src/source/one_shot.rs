@@ -348,6 +348,8 @@ pub(super) struct Conversation {
     /// Requests to be repeated on another connection; empty once an answer has arrived.
     unanswered: Vec<Command>,
     restarts: u32,
+    /// The present connection has been made.
+    is_reached: bool,
 }
 
 impl Conversation {
@@ -370,7 +372,18 @@ impl Conversation {
         let (commands, events) = connection(&server, first.clone());
         let url = url.to_string();
         let unanswered = first;
-        Ok(Conversation { commands, events, patience, url, server, unanswered, restarts: 0 })
+        let restarts = 0;
+        let is_reached = false;
+        Ok(Conversation {
+            commands,
+            events,
+            patience,
+            url,
+            server,
+            unanswered,
+            restarts,
+            is_reached,
+        })
     }
 
     /// Sends a request; earlier ones may still be unanswered.
@@ -382,15 +395,19 @@ impl Conversation {
     }
 
     /// A server that wants a login, or TLS, before anything else ends the connection: now that this
-    /// is known, the requests follow behind it. Returns whether they do.
+    /// is known, the requests follow behind it. A connection that breaks says nothing about the
+    /// server, and these requests change nothing there. Returns whether they are sent again.
     fn begin_anew(&mut self, error: &Error) -> bool {
-        let is_for_login =
-            matches!(error.kind(), ErrorKind::Unauthenticated | ErrorKind::Unsupported);
-        let may = is_for_login && error.is_retryable() && self.restarts < RESTARTS_MAX;
-        if !may || self.unanswered.is_empty() {
+        let may_help = match error.kind() {
+            ErrorKind::Unauthenticated | ErrorKind::Unsupported => error.is_retryable(),
+            ErrorKind::Connection => error.is_retryable() && self.is_reached,
+            _ => false,
+        };
+        if !may_help || self.restarts >= RESTARTS_MAX || self.unanswered.is_empty() {
             return false;
         }
         self.restarts += 1;
+        self.is_reached = false;
         (self.commands, self.events) = connection(&self.server, self.unanswered.clone());
         true
     }
@@ -419,6 +436,8 @@ impl Conversation {
                 ConnectionEvent::Wait(time) => self.patience.lengthen(time),
                 ConnectionEvent::Disconnected { error: Some(error) } if self.begin_anew(&error) => {
                 }
+                ConnectionEvent::Failed { error, .. }
+                    if error.kind() == ErrorKind::Connection && self.begin_anew(&error) => {}
                 ConnectionEvent::Disconnected { error } => {
                     return Err(error.unwrap_or_else(lost).with_url(&*self.url));
                 }
@@ -426,6 +445,8 @@ impl Conversation {
                     if is_answer(&event) {
                         self.unanswered.clear();
                     }
+                    self.is_reached |=
+                        matches!(event, ConnectionEvent::Reached | ConnectionEvent::Connected);
                     return Ok(event);
                 }
             }
