@@ -223,7 +223,7 @@ impl Scheduler {
         }
         self.counters.retries += u64::from(failure.retryable);
         match request.part {
-            _ if request.joins => self.fail_source(request.source, failure),
+            _ if request.joins => self.fail_join(request.file, request.source, failure),
             None => self.fail_fetch(id, &request, failure),
             Some(part) => self.fail_part(id, &request, part, failure),
         }
@@ -253,6 +253,7 @@ impl Scheduler {
                     }
                     self.refresh(file);
                 }
+                Resting::Join { source } => self.join_again(source),
                 Resting::Open { file } => {
                     if let Some(state) = self.files.get_mut(&file)
                         && let Some(opening) = &mut state.opening

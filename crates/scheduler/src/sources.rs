@@ -239,6 +239,7 @@ impl Sources {
             if matches!(source.state, SourceState::Disabled { until } if until <= now) {
                 source.state = SourceState::Joining;
                 source.join = Join::Todo;
+                source.joins_lost = 0;
                 revived.push((id, source.server));
             }
         }

@@ -219,7 +219,7 @@ impl Scheduler {
         };
         self.give_back(request.file, request.source, id, &request.segments, how);
         if request.joins {
-            self.lose_join(request.file, request.source);
+            self.lose_join(request.file, request.source, Time::ZERO);
         } else if let (Some(part), Some(state)) = (request.part, self.files.get_mut(&request.file))
             && let Some(opening) = &mut state.opening
         {
@@ -233,17 +233,31 @@ impl Scheduler {
         self.refresh(request.file);
     }
 
+    /// A source does not say whether it has the file.
+    pub(crate) fn fail_join(&mut self, file: FileId, source: SourceId, failure: Failure) {
+        let state = self.files.get(&file);
+        let is_only = state.is_some_and(|state| !state.sources.has_other(source));
+        match is_only && self.is_worth_waiting(failure) {
+            true => self.lose_join(file, source, failure.after.unwrap_or_default()),
+            false => self.fail_source(source, failure),
+        }
+    }
+
     /// The connection has ended on which a source was asked whether it has the file. The scheduler
     /// asks it again: the other sources may fail next, as when a door has led from one pool to
-    /// another.
-    fn lose_join(&mut self, file: FileId, source: SourceId) {
+    /// another. It pauses before: where a pool ends its sessions, connections that were made for
+    /// the source before this one end, too.
+    fn lose_join(&mut self, file: FileId, source: SourceId, least: Time) {
         let Some(state) = self.files.get_mut(&file) else { return };
         let Some(there) = state.sources.get_mut(source) else { return };
         there.joins_lost += 1;
-        match there.joins_lost < self.budgets.attempts_max {
-            true => self.join_again(source),
-            false => self.fail_source(source, Failure::LATER),
+        let lost = there.joins_lost;
+        if lost >= self.budgets.attempts_max {
+            return self.fail_source(source, Failure::LATER);
         }
+        let at = self.now.saturating_add(self.budgets.backoff(lost).max(least));
+        let name = self.new_name();
+        self.resting.insert((at, name), Resting::Join { source });
     }
 
     /// A server does not work: none of its sources does. A source added later tries it anew.

@@ -372,6 +372,21 @@ fn nonsense_is_ignored() {
 /// the file. Its source was given up, the only one, and all reads with it.
 #[test]
 fn the_only_source_is_asked_again_when_its_connection_ends_before_it_has_joined() {
+    ask_a_pool_that_ends_its_sessions(|hand, connection, _| {
+        hand.scheduler.handle_disconnected(hand.now, connection, LATER);
+    });
+}
+
+/// The same, where the request is reported as failed before its connection ends.
+#[test]
+fn the_only_source_is_asked_again_when_it_fails_before_it_has_joined() {
+    ask_a_pool_that_ends_its_sessions(|hand, connection, request| {
+        hand.scheduler.handle_failed(hand.now, request, LATER);
+        hand.scheduler.handle_disconnected(hand.now, connection, LATER);
+    });
+}
+
+fn ask_a_pool_that_ends_its_sessions(end: fn(&mut Hand, ConnectionId, RequestId)) {
     let mut hand = Hand::single();
     hand.scheduler.open(hand.now, hand.file, 1000, 0);
     let first = hand.drain();
@@ -386,11 +401,14 @@ fn the_only_source_is_asked_again_when_its_connection_ends_before_it_has_joined(
     hand.scheduler.remove_source(hand.now, hand.source);
     let mut out = hand.drain();
     let mut asked = 0;
+    let mut asked_at = None;
     while out.events.iter().all(|event| !matches!(event, Event::Failed { .. })) {
-        for (_, connection, source) in &out.opens {
-            assert_eq!(*source, new);
+        for (request, connection, source) in out.opens.clone() {
+            assert_eq!(source, new);
             asked += 1;
-            hand.scheduler.handle_disconnected(hand.now, *connection, LATER);
+            // Connections that were made for the source before this one may all end at once.
+            assert_ne!(asked_at.replace(hand.now), Some(hand.now), "asked twice at once");
+            end(&mut hand, connection, request);
         }
         out = if out.opens.is_empty() { hand.sleep() } else { hand.drain() };
     }

@@ -157,6 +157,7 @@ impl Request {
 pub(crate) enum Resting {
     Bytes { file: FileId, ranges: Vec<Range<u64>> },
     Open { file: FileId },
+    Join { source: SourceId },
 }
 
 impl Scheduler {
