@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from . import _core
@@ -155,12 +156,22 @@ def waited(telling: Telling | None, function: Callable[[], T]) -> T:
 
 @contextmanager
 def while_waiting(function: Callable[[], object]) -> Iterator[None]:
-    """Has a function called about ten times a second while this thread waits for the engine."""
+    """Has a function called about ten times a second while this thread waits for the engine.
+
+    So is one that was wanted before.
+    """
     before = _core.call_while_waiting(function)
+    if before is not None:
+        _core.call_while_waiting(partial(_both, before, function))
     try:
         yield
     finally:
         _core.call_while_waiting(before)
+
+
+def _both(one: Callable[[], object], other: Callable[[], object]) -> None:
+    one()
+    other()
 
 
 def is_wanted(wanted: Any) -> bool:
