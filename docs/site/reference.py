@@ -12,6 +12,7 @@ import farroot
 GROUPS = {
     "Opening and reading": (
         *("open", "iterate", "concatenate", "num_entries", "chain", "open_bytes", "scan_polars"),
+        *("open_many", "OpenMany", "aopen", "aconcatenate"),
         *("Steps", "Report", "Skipped", "Files"),
     ),
     "What is in files": (

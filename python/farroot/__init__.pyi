@@ -28,6 +28,10 @@ from ._registry import unregister as unregister
 from ._registry import unregister_interpretation as unregister_interpretation
 from .attributes import AttributeSet as AttributeSet
 from .attributes import AttributeSets as AttributeSets
+from .awaiting import OpenMany as OpenMany
+from .awaiting import aconcatenate as aconcatenate
+from .awaiting import aopen as aopen
+from .awaiting import open_many as open_many
 from .baskets import Basket as Basket
 from .compression import LZ4 as LZ4
 from .compression import LZMA as LZMA

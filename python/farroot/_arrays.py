@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from . import _libraries
@@ -173,6 +174,21 @@ class Readable(Named[Column]):
             return wish.virtual(place, entries, access_log)
         _only_virtual(access_log)
         return wish.read(place, *entries, options.get("progress"))
+
+    async def aarrays(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
+        **options: Unpack[ReadOptions],
+    ) -> Any:
+        """As :meth:`arrays`, to be awaited in a program of asyncio.
+
+        Cancelling the task ends the read. A function that is given as ``progress`` is called in
+        another thread.
+        """
+        from ._awaited import awaited
+
+        return await awaited(partial(self.arrays, expressions, cut, **options))
 
     def _wish(
         self, expressions: str | Iterable[str] | None, cut: str | None, options: ReadOptions

@@ -25,6 +25,9 @@ GAP_SIZE = "10 MB"
 PAUSE_MAX = 60.0
 #: Files that are opened at a time, each by a thread that waits.
 OPENS_MAX = 16
+#: Calls of asyncio and ``open_many`` at a time, each of a thread that waits: a server that takes
+#: seconds for an open has that many to do.
+CALLS_MAX = 128
 #: How far the prefetch for coffea goes beyond the present chunk: stored bytes, if all chunks have
 #: its size, and chunks.
 AHEAD_BYTES = 64 << 20

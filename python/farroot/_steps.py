@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn, Self
 
 from ._uproot import public
-from .errors import ArgumentTypeError, Error
+from .errors import ArgumentTypeError, Error, InvalidArgumentError
+
+#: Stands for the end of the steps.
+_END = object()
 
 
 @public
@@ -102,6 +106,8 @@ class Steps(Iterator[Any]):
         [3, 1]
         >>> steps.skipped
         []
+
+    In a program of asyncio, ``async for step in steps`` lets other tasks run while a step is read.
     """
 
     def __init__(
@@ -126,6 +132,28 @@ class Steps(Iterator[Any]):
     def __next__(self) -> Any:
         return next(self._steps)
 
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        import asyncio
+
+        from ._awaited import awaited
+
+        try:
+            step = await awaited(partial(next, self._steps, _END))
+        except asyncio.CancelledError:
+            # Further steps would lack the one that was being read.
+            self._steps = iter(_cancelled, None)
+            raise
+        if step is _END:
+            raise StopAsyncIteration
+        return step
+
     def close(self) -> None:
         """Ends the reading."""
         self._steps = iter(())
+
+
+def _cancelled() -> NoReturn:
+    raise InvalidArgumentError("the task that read these steps was cancelled: begin them anew")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import _core
@@ -154,6 +155,24 @@ class Field(ColumnOf["Field"], HasFields):
         """
         column = Chosen(self.name, Leaf(self._info))
         return self._alone(column, entry_start, entry_stop, library, ak_add_doc)
+
+    async def aarray(
+        self,
+        entry_start: float | None = None,
+        entry_stop: float | None = None,
+        *,
+        library: LibraryName = "ak",
+        ak_add_doc: bool = False,
+    ) -> Any:
+        """As :meth:`array`, with its arguments, to be awaited in a program of asyncio.
+
+        Cancelling the task ends the read.
+        """
+        from ._awaited import awaited
+
+        entries = entry_start, entry_stop
+        read = partial(self.array, *entries, library=library, ak_add_doc=ak_add_doc)
+        return await awaited(read)
 
     def _asked(self, query: ColumnQuery) -> tuple[Place, ColumnQuery]:
         """In the RNTuple, with the paths of the chosen fields in this one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from . import _core, _reinterpreted, baskets
@@ -364,6 +365,25 @@ class Branch(ColumnOf["Branch"], HasBranches):
         else:
             column = reinterpret(self, column, wanted)
         return self._alone(column, entry_start, entry_stop, library, ak_add_doc)
+
+    async def aarray(
+        self,
+        interpretation: Interpretation | str | None = None,
+        entry_start: float | None = None,
+        entry_stop: float | None = None,
+        *,
+        library: LibraryName = "ak",
+        ak_add_doc: bool = False,
+    ) -> Any:
+        """As :meth:`array`, with its arguments, to be awaited in a program of asyncio.
+
+        Cancelling the task ends the read.
+        """
+        from ._awaited import awaited
+
+        entries = entry_start, entry_stop
+        read = partial(self.array, interpretation, *entries, library=library, ak_add_doc=ak_add_doc)
+        return await awaited(read)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         import numpy as np
