@@ -165,3 +165,17 @@ def test_polars_is_told_of_other_types(tmp_path: Path) -> None:
     with pytest.raises((farroot.Error, polars.exceptions.ComputeError), match="column x is Int64"):
         farroot.scan_polars([f"{a}:t", f"{b}:t"]).collect()
     assert farroot.scan_polars([f"{a}:t", f"{a}:t"]).collect()["x"].to_list() == [0, 1, 2] * 2
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (6,), (2, 3, 1)])
+def test_arrays_of_another_shape_are_not_reshaped(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    """Regression: copies compared how many numbers there are, and the first input's shape won."""
+    numbers = np.arange(12, dtype="f4")
+    a = file_of(tmp_path / "a.root", {"x": numbers.reshape(2, 2, 3)})
+    b = file_of(tmp_path / "b.root", {"x": numbers.reshape(2, *shape)})
+    output = tmp_path / "o.root"
+    with pytest.raises(farroot.Error, match=r"b\.root.*x"):
+        farroot.skim([f"{a}:t", f"{b}:t"], output)
+    with pytest.raises(farroot.Error, match=r"b\.root.*x"):
+        farroot.merge(output, [a, b])
+    assert not output.exists()

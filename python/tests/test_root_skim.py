@@ -132,3 +132,41 @@ def test_trees_without_branches_are_merged(tmp_path: Path) -> None:
             assert farroot.open(output)["t"]["x"].array().tolist() == expected, output.name
             outputs[output] = len(expected)
     assert by_root(COUNTS, *outputs) == "".join(f"{count}\n" for count in outputs.values())
+
+
+RANGES = r"""
+import sys
+import ROOT
+ROOT.gInterpreter.Declare(r'''
+#include <TFile.h>
+#include <TTree.h>
+void make(const char* name, const char* title) {
+  TFile f(name, "RECREATE"); TTree t("t", "t"); double x; float y = 0;
+  t.Branch("x", &x, title); t.Branch("y", &y);
+  for (int i = 0; i < 7; i++) { x = i; t.Fill(); }
+  t.Write();
+}
+''')
+ROOT.make(sys.argv[1], sys.argv[2])
+"""
+
+
+@pytest.mark.parametrize("title", ["x/d[0,100,12]", "x/d[0,10,9]", "x/d", "x/d[0,0,10]"])
+def test_numbers_of_another_range_are_not_copied(tmp_path: Path, title: str) -> None:
+    """Regression: baskets of `Double32_t` were read with the range of the first input, with other
+    values."""
+    files = [tmp_path / "a.root", tmp_path / "b.root"]
+    for file, text in zip(files, ["x/d[0,10,8]", title], strict=True):
+        by_root(RANGES, file, text)
+    expected = [value for file in files for value in farroot.open(file)["t"]["x"].array().tolist()]
+    trees = [f"{file}:t" for file in files]
+    assert farroot.concatenate(trees, ["x"])["x"].tolist() == expected
+    output = tmp_path / "o.root"
+    for cut in (None, "y > -1"):
+        with pytest.raises(farroot.Error, match=r"b\.root.*x"):
+            farroot.skim(trees, output, cut=cut)
+    with pytest.raises(farroot.Error, match=r"b\.root.*x"):
+        farroot.merge(output, files)
+    assert not output.exists()
+    farroot.skim(trees, output, format="rntuple")
+    assert farroot.open(output)["t"]["x"].array().tolist() == expected

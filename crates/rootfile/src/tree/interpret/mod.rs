@@ -13,7 +13,7 @@ mod class;
 mod element;
 mod fields;
 pub(crate) mod layout;
-mod plain;
+pub(crate) mod plain;
 mod pointer;
 
 use std::sync::{Arc, OnceLock};

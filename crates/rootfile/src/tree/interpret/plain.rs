@@ -14,7 +14,7 @@ pub(super) fn interpret(id: BranchId, branch: &Branch) -> Result<Interpretation>
     match &branch.leaves[..] {
         [] => Err(Error::not_found("a branch without leaves holds nothing")),
         [leaf] => single(branch, leaf),
-        leaves => leaf_list(id, leaves),
+        _ => leaf_list(id, branch),
     }
 }
 
@@ -22,17 +22,7 @@ fn single(branch: &Branch, leaf: &Leaf) -> Result<Interpretation> {
     if leaf.kind == LeafKind::Chars {
         return Ok(Interpretation::new("char*", Layout::Text(Text::Leaf), Entry::Value));
     }
-    let scalar = scalar_of(leaf)?;
-    // Reduced numbers have their range in the leaf's title and their dimensions in the branch's;
-    // members of a TBranchClones have them in its name.
-    let dimensions = match scalar {
-        Scalar::Number(_) if leaf.count.is_some() && fixed_shape(&leaf.title).is_empty() => {
-            &branch.name
-        }
-        Scalar::Number(_) => &leaf.title,
-        _ => branch.title.split('/').next().unwrap_or(&branch.title),
-    };
-    let shape = shape_of(&[dimensions], leaf.len)?;
+    let Numbers { scalar, shape } = numbers(branch, leaf)?;
     let inner = brackets(&shape);
     let layout = Layout::Scalars { scalar, shape };
     let Some((counter, counter_leaf)) = leaf.count else {
@@ -48,13 +38,42 @@ fn single(branch: &Branch, leaf: &Leaf) -> Result<Interpretation> {
     Ok(jagged)
 }
 
+/// The numbers of a leaf: how each is stored, and their fixed dimensions.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Numbers {
+    scalar: Scalar,
+    shape: Vec<usize>,
+}
+
+/// Those of a leaf of a `TBranch`.
+///
+/// # Errors
+/// `Unsupported` for a leaf of no numbers.
+pub(crate) fn numbers(branch: &Branch, leaf: &Leaf) -> Result<Numbers> {
+    let scalar = scalar_of(leaf)?;
+    if branch.leaves.len() > 1 {
+        return Ok(Numbers { scalar, shape: shape_of(&[&leaf.title], leaf.len)? });
+    }
+    // Reduced numbers have their range in the leaf's title and their dimensions in the branch's;
+    // members of a TBranchClones have them in its name.
+    let dimensions = match scalar {
+        Scalar::Number(_) if leaf.count.is_some() && fixed_shape(&leaf.title).is_empty() => {
+            &branch.name
+        }
+        Scalar::Number(_) => &leaf.title,
+        _ => branch.title.split('/').next().unwrap_or(&branch.title),
+    };
+    Ok(Numbers { scalar, shape: shape_of(&[dimensions], leaf.len)? })
+}
+
 /// Several leaves, one after the other in each entry: a structure of C.
-fn leaf_list(id: BranchId, leaves: &[Leaf]) -> Result<Interpretation> {
+fn leaf_list(id: BranchId, branch: &Branch) -> Result<Interpretation> {
+    let leaves = &branch.leaves;
     let mut members = Vec::with_capacity(leaves.len());
     let mut names = Vec::with_capacity(leaves.len());
     let mut counter = None;
     for leaf in leaves {
-        let (typename, layout) = member(id, leaf, &mut counter)?;
+        let (typename, layout) = member(id, branch, leaf, &mut counter)?;
         names.push(format!("{typename} {};", leaf.name));
         members.push((leaf.name.clone(), layout));
     }
@@ -73,14 +92,15 @@ fn leaf_list(id: BranchId, leaves: &[Leaf]) -> Result<Interpretation> {
 /// One of several leaves; `outside` is the counter of its numbers in another branch.
 fn member(
     id: BranchId,
+    branch: &Branch,
     leaf: &Leaf,
     outside: &mut Option<(BranchId, u32)>,
 ) -> Result<(String, Layout)> {
     if leaf.kind == LeafKind::Chars {
         return Ok(("char*".into(), Layout::Text(Text::Leaf)));
     }
-    let scalar = scalar_of(leaf).map_err(|e| e.within(&leaf.name))?;
-    let shape = shape_of(&[&leaf.title], leaf.len)?;
+    let Numbers { scalar, shape } =
+        numbers(branch, leaf).map_err(|error| error.within(&leaf.name))?;
     let inner = brackets(&shape);
     let numbers = Layout::Scalars { scalar, shape };
     let by = match leaf.count {

@@ -15,6 +15,7 @@ use super::remake::{HeldBasket, Remake};
 use super::source::{SourceTree, WholeRecord};
 use crate::error::{Error, Result};
 use crate::object::ObjectRef;
+use crate::tree::interpret::plain::numbers;
 use crate::tree::{BasketPlace, BasketRef, Branch, BranchId, BranchKind, Leaf, LeafKind, Tree};
 use crate::write::buffer::{BITS, Buffer};
 use crate::write::compression::Compression;
@@ -649,14 +650,23 @@ fn same(mine: &Branch, their: &Branch) -> Result<()> {
     if mine.leaves.len() != their.leaves.len() {
         return other("other leaves");
     }
-    for (mine, their) in mine.leaves.iter().zip(&their.leaves) {
-        let is_text = mine.kind == LeafKind::Chars;
+    for (my_leaf, their_leaf) in mine.leaves.iter().zip(&their.leaves) {
+        let is_text = my_leaf.kind == LeafKind::Chars;
         // uproot gives texts characters of no bytes.
         let len_type = |leaf: &Leaf| if is_text { 1 } else { leaf.len_type };
-        let shape = (&mine.kind, len_type(mine), mine.unsigned, mine.count.is_some());
-        let theirs = (&their.kind, len_type(their), their.unsigned, their.count.is_some());
-        if shape != theirs || mine.name != their.name || !is_text && mine.len != their.len {
-            return other(&format!("leaf {} of another type", mine.name));
+        let form = |leaf: &Leaf| (len_type(leaf), leaf.unsigned, leaf.count.is_some());
+        // The title says the range of reduced numbers and the dimensions.
+        let numbers = |branch, leaf| match mine.kind {
+            BranchKind::Plain => numbers(branch, leaf).ok(),
+            _ => None,
+        };
+        let is_same = my_leaf.kind == their_leaf.kind
+            && my_leaf.name == their_leaf.name
+            && form(my_leaf) == form(their_leaf)
+            && (is_text || my_leaf.len == their_leaf.len)
+            && numbers(mine, my_leaf) == numbers(their, their_leaf);
+        if !is_same {
+            return other(&format!("leaf {} of another type, range or shape", my_leaf.name));
         }
     }
     Ok(())
