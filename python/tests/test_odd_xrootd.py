@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import farroot
+from farroot import _core
 from farroot.fsspec import FileSystem
 
 from .conftest import write
@@ -23,7 +24,9 @@ from .scripted_xrootd import (
     MANAGER,
     NOT_AUTHORIZED,
     NOT_FOUND,
+    OK,
     Asked,
+    answer,
     error,
     redirect,
     scripted,
@@ -70,20 +73,7 @@ class Pool:
 
 
 @pytest.mark.parametrize("code", [NOT_AUTHORIZED, NOT_FOUND])
-@pytest.mark.parametrize(
-    "ends",
-    [
-        pytest.param(
-            True,
-            id="session ends",
-            marks=pytest.mark.xfail(
-                strict=False,
-                reason="all connections open the place again, and the second refusal ends the copy",
-            ),
-        ),
-        pytest.param(False, id="read is refused"),
-    ],
-)
+@pytest.mark.parametrize("ends", [True, False], ids=["session ends", "read is refused"])
 def test_a_pool_that_expires_is_asked_for_anew(tmp_path: Path, code: int, ends: bool) -> None:
     """A door of dCache leads to a pool with a key that is good for a time: the copy ended with it,
     though the door would have given another."""
@@ -287,3 +277,22 @@ def test_lists_behind_a_redirector_are_those_of_all_servers(cluster: str, tmp_pa
     assert copied.returncode == 0, copied.stderr
     found = [path for path in (tmp_path / "copy").rglob("*") if path.is_file()]
     assert sorted(str(path.relative_to(tmp_path / "copy")) for path in found) == expected
+
+
+@pytest.mark.parametrize("broken", [1, 9])
+def test_a_listing_whose_connection_breaks_is_asked_for_again(broken: int) -> None:
+    """A busy server resets a connection: a pattern was an error, where a read asks again."""
+
+    def listed(asked: Asked) -> bytes | None:
+        if asked.name != "dirlist":
+            return None
+        return b"" if asked.connection < broken else answer(asked, OK, b"a.root\nb.root\0")
+
+    with scripted(b"", listed) as server:
+        url = f"root://127.0.0.1:{server.port}//d"
+        if broken == 1:
+            assert _core.matching(f"{url}/*.root") == [f"{url}/a.root", f"{url}/b.root"]
+        else:
+            with pytest.raises(farroot.errors.ConnectionFailedError):
+                _core.matching(f"{url}/*.root")
+            assert len(server.named("dirlist")) < broken

@@ -27,8 +27,6 @@ use crate::tree::{self, Chain, ClassTable, Tree};
 pub use classes::KnownClasses;
 pub use recover::Recovery;
 
-/// Directories in directories; paths and cycles end here.
-const DIRECTORY_DEPTH_MAX: usize = 64;
 /// Directories of one file, for those who ask for all.
 const DIRECTORIES_MAX: usize = 1 << 20;
 /// Content of a record that is read as an object. Trees of ten thousand branches stay far below.
@@ -184,7 +182,8 @@ impl File {
         let path = path.trim_matches('/');
         let mut entered: Option<Arc<Directory>> = None;
         let mut rest = path;
-        for _ in 0..DIRECTORY_DEPTH_MAX {
+        // Each turn shortens the rest of the path.
+        loop {
             let directory = entered.as_deref().unwrap_or(&self.top);
             if let Some(key) = key_of(directory, rest) {
                 return Ok(Progress::Ready(key.clone()));
@@ -200,7 +199,6 @@ impl File {
             entered = Some(subdirectory);
             rest = behind;
         }
-        Err(Error::limit(format!("more than {DIRECTORY_DEPTH_MAX} directories in a path")))
     }
 
     /// The tree at a path, of class `TTree` or one that derives from it.

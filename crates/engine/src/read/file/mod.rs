@@ -34,8 +34,8 @@ use remote::report::{Report, source_names, timeline};
 use remote::store::Store;
 use remote::{Error, ErrorKind, Result};
 
-/// Reads of metadata before a file counts as cyclic; the error names the number.
-const STEPS_MAX: usize = 64;
+/// Reads of metadata before a file counts as cyclic: each level of directories takes one.
+const STEPS_MAX: usize = 1024;
 
 /// Whether metadata that will probably be needed are fetched before that is certain.
 #[derive(Debug, Clone)]
@@ -415,11 +415,11 @@ pub(crate) async fn progress<T>(
         }
         supply(remote, known, &needs).await?;
     }
-    Err(Error::new(
-        ErrorKind::Corrupt,
-        "metadata did not resolve after 64 reads: the directory structure is cyclic or corrupt",
-    )
-    .with_url(remote.url()))
+    let text = format!(
+        "metadata did not resolve after {STEPS_MAX} reads: the directory structure is cyclic or \
+         corrupt"
+    );
+    Err(Error::new(ErrorKind::Corrupt, text).with_url(remote.url()))
 }
 
 pub(crate) async fn supply(remote: &RemoteFile, known: &Mutex<Known>, needs: &Needs) -> Result<()> {
