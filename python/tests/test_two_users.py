@@ -518,7 +518,8 @@ def test_a_tree_is_copied_through_no_link_of_another_user(place: Place) -> None:
     place.attack(make + open_to_all, str(place.homes[VICTIM]), cwd=place.shared)
     place.attack("os.symlink(sys.argv[1], 'tree')", str(place.homes[VICTIM]), cwd=place.shared)
     with serving(folder) as host:
-        for target in (place.shared / "all", place.shared):
+        # The last one is the link itself: a folder below it would be made.
+        for target in (place.shared / "all", place.shared, place.shared / "tree"):
             place.farroot("cp", "-r", "-f", f"root://{host}//tree", str(target))
             assert place.is_intact()
             assert _below(place.homes[VICTIM]) == [("precious", VICTIM, len(PRECIOUS))]

@@ -8,6 +8,7 @@ use xrootd::error::ErrorCode;
 
 use crate::Remote;
 use crate::address::{self, Address, Scheme};
+use crate::disk;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sink;
 use crate::source::http::put::HttpChanger;
@@ -28,7 +29,7 @@ impl Remote {
     pub async fn make_folder(&self, address: &str) -> Result<()> {
         let url = only(address)?;
         match (url.scheme(), url.to_local()) {
-            (_, Some(path)) => std::fs::create_dir_all(path).map_err(|error| failed(path, &error)),
+            (_, Some(path)) => disk::make_folders(path).map_err(|error| failed(path, &error)),
             (Scheme::Root | Scheme::Roots, _) => {
                 self.change_path(&url, FileRequest::MakeFolder).await
             }

@@ -16,6 +16,7 @@ use super::tree::{Tree, TreeFile, is_file};
 use super::up;
 use crate::Remote;
 use crate::address::{self, Scheme};
+use crate::disk;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Directories that are made at a time on a server.
@@ -273,7 +274,7 @@ fn make_one(path: &Path) -> Result<()> {
 }
 
 fn make_all(path: &Path) -> Result<()> {
-    fs::create_dir_all(path).map_err(|error| cannot_make(path, &error))
+    disk::make_folders(path).map_err(|error| cannot_make(path, &error))
 }
 
 fn cannot_make(path: &Path, error: &std::io::Error) -> Error {

@@ -9,6 +9,7 @@ use url::Url;
 
 use super::tree::Facts;
 use crate::address::{self, Address};
+use crate::disk;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::expanded;
 
@@ -158,7 +159,7 @@ pub fn jobs(sources: Vec<NamedSource>, target: &Path) -> Result<Vec<CopyJob>> {
         jobs.push(CopyJob::new(named.source, target.join(name)));
     }
     if !is_there {
-        std::fs::create_dir_all(target).map_err(|error| {
+        disk::make_folders(target).map_err(|error| {
             let text = format!("the directory cannot be made: {error}");
             wrong(text).with_url(target.to_string_lossy())
         })?;

@@ -64,6 +64,27 @@ fn open_folder(from: impl std::os::fd::AsFd, path: &Path) -> io::Result<OwnedFd>
     }
 }
 
+/// Makes a folder, with those above it; one that is there stays. As for files, no link of another
+/// user in a folder where all may write is followed on the way.
+///
+/// # Errors
+/// `NotADirectory` where something else has a name of the path; those of the file system.
+pub fn make_folders(path: &Path) -> io::Result<()> {
+    let there = match open_folder(CWD, path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => error,
+        opened => return opened.map(drop),
+    };
+    let Some(above) = path.parent() else { return Err(there) };
+    make_folders(above)?;
+    let Some(name) = path.file_name() else { return open_folder(CWD, path).map(drop) };
+    let folder = open_folder(CWD, above)?;
+    match rustix::fs::mkdirat(folder, name, Mode::from_raw_mode(0o777)) {
+        // Another program was faster.
+        Err(rustix::io::Errno::EXIST) => open_folder(CWD, path).map(drop),
+        made => Ok(made?),
+    }
+}
+
 /// The rule of Linux for the last name of a path (`fs.protected_symlinks`), for all of them and
 /// wherever it is in force: in a folder where all may write and none may remove, links count that
 /// this user or the folder's owner has made.

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use crate::error::{self, Error};
 
-pub use folder::{CHANCE_LEN, FolderEntry, Temporary};
+pub use folder::{CHANCE_LEN, FolderEntry, Temporary, make_folders};
 
 /// Links that one name may lead through, as Linux has it.
 const LINKS_MAX: usize = 40;
@@ -281,6 +281,26 @@ mod tests {
     /// A link in /tmp that another user has made, as a folder of the target's path: what was
     /// written went where that user wanted.
     #[test]
+    fn folders_are_made_with_those_above_them() {
+        let home = tempfile::tempdir().unwrap();
+        let path = |name: &str| home.path().join(name);
+        for name in ["a/b/c", "a/b/c", "a/b/../d/", "a/./e"] {
+            make_folders(&path(name)).unwrap();
+            assert!(path(name).is_dir(), "{name}");
+        }
+        assert!(path("a/d").is_dir());
+        symlink(path("a"), path("own")).unwrap();
+        make_folders(&path("own/f")).unwrap();
+        assert!(path("a/f").is_dir(), "a link of this user leads on");
+        std::fs::write(path("file"), b"").unwrap();
+        for name in ["file", "file/below"] {
+            let error = make_folders(&path(name)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NotADirectory, "{name}");
+        }
+        assert!(make_folders(Path::new("/")).is_ok() && make_folders(Path::new(".")).is_ok());
+    }
+
+    #[test]
     fn folders_that_are_links_of_another_user_are_refused() {
         let home = tempfile::tempdir().unwrap();
         let shared = home.path().join("shared");
@@ -299,6 +319,8 @@ mod tests {
             let error = FolderEntry::at(&home.path().join(path)).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{path}: {error}");
         }
+        let error = make_folders(&shared.join("sub/new/one")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{error}");
         std::fs::set_permissions(&shared, std::fs::Permissions::from_mode(0o755)).unwrap();
         assert!(FolderEntry::at(&shared.join("sub/out")).is_ok(), "no other may write there");
     }
