@@ -236,6 +236,27 @@ def test_a_proof_of_the_size_proves_the_size_alone(tmp_path: Path, total: Any) -
     assert (tmp_path / "copy").read_bytes() == CONTENT
 
 
+def test_a_late_proof_of_the_size_takes_no_version_away(made: Path) -> None:
+    """Regression: the file "had version 1, and now has none" where a range was answered between the
+    request for the size and its answer."""
+    content = made.read_bytes()
+
+    def answers(asked: Any) -> None:
+        wanted = asked.range(len(content))
+        if wanted is None:
+            time.sleep(0.1)
+            asked.send(200, content, ETag='"1"')
+        else:
+            first, end = wanted
+            # The end of the file is answered while its size is asked for at the beginning.
+            time.sleep(0.05 if first else 0)
+            where = f"bytes {first}-{end - 1}/*"
+            asked.send(206, content[first:end], ETag='"1"', Content_Range=where)
+
+    with answering(answers) as url:
+        assert farroot.open(f"{url}/f.root:events").num_entries == 1000
+
+
 def metalink(folder: Path, url: str, name: str = "dir/f.bin", **hashes: str) -> Path:
     lines = "".join(f'<hash type="{kind}">{value}</hash>' for kind, value in hashes.items())
     document = folder / "x.meta4"

@@ -203,11 +203,7 @@ impl Exchange<'_> {
             Ok(Head::Whole) => self.whole(job, ask, response).await,
             Ok(Head::Unsatisfiable(Some(size))) => {
                 self.discard(job.url(), response).await?;
-                // An error does not tell the file's version, which another answer may have told by
-                // now.
-                let known = self.server.info(&job.file).unwrap_or_default();
-                let info = FileInfo::new(size, known.modified, known.version)?;
-                self.learn(job, info)?;
+                self.learn_size(job, size)?;
                 if !job.is_settled() && job.ask(self.server.segments_max()) == *ask {
                     let text = "the server refuses bytes that lie within the file";
                     return self.refused(job, ask, status, Error::new(ErrorKind::Io, text));
@@ -377,8 +373,8 @@ impl Exchange<'_> {
                 if said != Some(size) {
                     self.server.learn_wrong_totals();
                 }
-                // The size alone: answers without a range may have an ETag that others lack.
-                self.learn(job, FileInfo::new(size, None, None)?)?;
+                // Answers without a range may have an ETag that others lack.
+                self.learn_size(job, size)?;
                 Ok(Next::Moved)
             }
             _ => {
@@ -601,6 +597,12 @@ impl Exchange<'_> {
 
     fn learn(&self, job: &mut Job, seen: FileInfo) -> Outcome<()> {
         self.server.learn_info(&job.file, seen.clone(), |event| self.driver.send(event))?;
+        self.apply(job, seen);
+        Ok(())
+    }
+
+    fn learn_size(&self, job: &mut Job, size: u64) -> Outcome<()> {
+        let seen = self.server.learn_size(&job.file, size, |event| self.driver.send(event))?;
         self.apply(job, seen);
         Ok(())
     }

@@ -276,15 +276,26 @@ impl HttpServer {
     ) -> Result<()> {
         let mut learnt = self.learnt.lock();
         let known = &mut learnt.files.entry(file.tag).or_default().info;
-        if known.as_ref() == Some(&seen) {
-            return Ok(());
-        }
-        send(ConnectionEvent::Seen { file: file.tag, info: seen.clone() });
-        if let Some(known) = known {
-            known.is_still(&seen).map_err(|error| error.with_url(file.url.to_string()))?;
-        }
-        *known = Some(seen);
-        Ok(())
+        replace_info(file, known, seen, send)
+    }
+
+    /// As [`HttpServer::learn_info`], of an answer that tells the size alone: the version is the one
+    /// that another answer has told, perhaps a moment ago. Returns the description.
+    ///
+    /// # Errors
+    /// The same.
+    pub(super) fn learn_size(
+        &self,
+        file: &FileRef,
+        size: u64,
+        send: impl FnOnce(ConnectionEvent),
+    ) -> Result<FileInfo> {
+        let mut learnt = self.learnt.lock();
+        let known = &mut learnt.files.entry(file.tag).or_default().info;
+        let FileInfo { modified, version, .. } = known.clone().unwrap_or_default();
+        let seen = FileInfo::new(size, modified, version)?;
+        replace_info(file, known, seen.clone(), send)?;
+        Ok(seen)
     }
 
     pub(super) fn spool(&self, file: &FileRef) -> Option<Arc<Spool>> {
@@ -307,4 +318,22 @@ impl HttpServer {
             spool.give_up();
         }
     }
+}
+
+/// Puts the description of an answer in place of the earlier one.
+fn replace_info(
+    file: &FileRef,
+    known: &mut Option<FileInfo>,
+    seen: FileInfo,
+    send: impl FnOnce(ConnectionEvent),
+) -> Result<()> {
+    if known.as_ref() == Some(&seen) {
+        return Ok(());
+    }
+    send(ConnectionEvent::Seen { file: file.tag, info: seen.clone() });
+    if let Some(known) = known {
+        known.is_still(&seen).map_err(|error| error.with_url(file.url.to_string()))?;
+    }
+    *known = Some(seen);
+    Ok(())
 }
