@@ -11,7 +11,9 @@ use crate::ntuple::{Column, Field, Role, Schema};
 use crate::write::copy::Missing;
 use crate::write::ntuple::description::LateColumns;
 
-/// The column type of quantised reals, whose zero bits mean the range's minimum; and plain floats.
+/// The column types of reals with fewer bits: truncated ones, and quantised ones, whose zero bits
+/// mean the range's minimum; and plain floats.
+const TRUNCATED: u16 = 0x1c;
 const QUANTISED: u16 = 0x1d;
 const REAL32: Storage = Storage { kind: 0x0c, bits: 32, range: None };
 
@@ -52,6 +54,13 @@ pub struct UnionSchema {
 impl Storage {
     fn of(column: &Column) -> Storage {
         Storage { kind: column.kind, bits: column.bits, range: column.range }
+    }
+
+    /// Whether ROOT reads it in a field whose first columns are stored in that way: it takes the
+    /// bits and the range of these for all clusters (`RRealField::GenerateColumns`).
+    fn is_read_behind(self, first: Storage) -> bool {
+        let is_reduced = matches!(self.kind, TRUNCATED | QUANTISED);
+        !is_reduced || (self.bits, self.range) == (first.bits, first.range)
     }
 
     /// Whether the value of zero bits is 0.
@@ -235,6 +244,14 @@ impl UnionSchema {
                 return Err(Error::corrupt(what).within(&self.path(place)));
             }
             if !mine.contains(&stored) {
+                let firsts = mine.first().into_iter().flatten();
+                let is_read = firsts.zip(&stored).all(|(first, one)| one.is_read_behind(*first));
+                if self.inputs > 0 && !is_read {
+                    let what = "reals with other bits or another range than in the inputs before, \
+                                which ROOT would read as if they had theirs: write one of them anew";
+                    return Err(Error::unsupported(what).within(&self.path(place)));
+                }
+                let mine = &mut self.fields[place].representations;
                 mine.push(stored);
                 self.is_extended |= self.inputs > 0 && self.may_extend(missing);
             }

@@ -153,6 +153,25 @@ fn types_must_be_the_same_and_encodings_need_not() {
     assert_eq!(layout.representation(0, &split, &[0]), Some(1));
 }
 
+/// Regression: ROOT takes bits and range of the first columns for all, and read other values.
+#[test]
+fn reals_of_other_bits_or_ranges_are_refused() {
+    let quantised = |bits: u16, range: (f64, f64)| {
+        let mut schema = schema(&[("x", Role::Leaf, &[QUANTISED])]);
+        schema.columns[0] = Column { bits, range: Some(range), ..schema.columns[0].clone() };
+        schema
+    };
+    let first = quantised(8, (0.0, 10.0));
+    let plain = schema(&[number("x")]);
+    for other in [quantised(8, (0.0, 20.0)), quantised(9, (0.0, 10.0))] {
+        for before in [&first, &plain] {
+            let error = layout(&[before.clone(), other.clone()], Missing::Strict).unwrap_err();
+            assert!(error.to_string().starts_with("x: "), "{error}");
+        }
+    }
+    assert!(layout(&[first.clone(), first.clone(), plain], Missing::Strict).is_ok());
+}
+
 #[test]
 fn a_representation_for_zeros_is_added_where_none_has_them() {
     let all = [schema(&[number("n"), ("x", Role::Leaf, &[QUANTISED])]), schema(&[number("n")])];
