@@ -143,3 +143,47 @@ def test_a_basket_with_other_entries_than_its_tree_says(tmp_path: Path, more: in
         farroot.merge(output, [path], basket_size="64 KB")
     assert f"{entries + more} entries, where its tree has {entries}" in str(raised.value)
     assert not output.exists()
+
+
+GENERATED = r"""
+import sys
+import ROOT
+ROOT.gInterpreter.Declare(r'''
+#include <TFile.h>
+#include <TTree.h>
+#include <ROOT/TIOFeatures.hxx>
+void make(const char* name, int entries) {
+  TFile f(name, "RECREATE"); TTree t("t", "t");
+  ROOT::TIOFeatures io; io.Set(ROOT::Experimental::EIOFeatures::kGenerateOffsetMap);
+  t.SetIOFeatures(io);
+  int i, n; float a[9]; std::string s; std::vector<int> v; char c[30];
+  t.Branch("i", &i); t.Branch("n", &n, "n/I"); t.Branch("a", a, "a[n]/F"); t.Branch("s", &s);
+  t.Branch("v", &v); t.Branch("c", c, "c/C");
+  for (i = 0; i < entries; i++) {
+    n = i % 6; for (int k = 0; k < n; k++) a[k] = i + k;
+    s.assign(i % 5, 'x'); v.assign(i % 4, i); snprintf(c, 30, "%*d", i % 9, i);
+    t.Fill();
+    if (i % 37 == 36) t.FlushBaskets();
+  }
+  t.Write();
+}
+''')
+ROOT.make(sys.argv[1], int(sys.argv[2]))
+"""
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize(
+    "anew", [{"recompress": 505}, {"basket_size": "64 KB"}, {"recompress": 101, "missing": "union"}]
+)
+def test_baskets_without_offsets_are_made_anew(tmp_path: Path, anew: dict[str, Any]) -> None:
+    """Regression: the key of a basket was read in two ways, and the way of copies knew nothing of
+    `kGenerateOffsetMap`: such a basket "ended before it began"."""
+    inputs = [tmp_path / "a.root", tmp_path / "b.root"]
+    for path, entries in zip(inputs, (100, 61), strict=True):
+        by_root(GENERATED, path, entries)
+    expected = [row for path in inputs for row in farroot.open(path)["t"].arrays().to_list()]
+    output = tmp_path / "all.root"
+    farroot.merge(output, inputs, **anew)
+    assert farroot.open(output)["t"].arrays().to_list() == expected
+    assert uproot.open(output)["t"].arrays().to_list() == expected

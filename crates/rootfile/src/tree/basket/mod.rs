@@ -13,6 +13,8 @@
 //! `fLast` and the entry offsets count from the start of the record, key included; here they are
 //! made relative to the first entry.
 
+use std::ops::RangeInclusive;
+
 use crate::block;
 use crate::codec::Codecs;
 use crate::error::{Error, Result};
@@ -27,6 +29,8 @@ const DISPLACEMENT_MASK: u32 = 0xff00_0000;
 pub(super) const IO_GENERATE_OFFSET_MAP: u8 = 1;
 /// Added to the flag of a basket whose entry offsets are not stored but follow from a counter.
 const FLAG_GENERATE_OFFSETS: u8 = 80;
+/// Versions of `TBasket` with one layout: 2 up to ROOT 6.10, and 3 (`TBasket::Streamer`).
+const VERSIONS: RangeInclusive<i16> = 2..=3;
 /// Keys with a version above this have eight-byte seeks.
 const KEY_VERSION_LARGE: i16 = 1000;
 
@@ -170,6 +174,45 @@ impl<'a> Basket<'a> {
             None => None,
         };
         Ok(Basket { start: header.key_len as u32, ..Self::of(data, entry_offsets, entries) })
+    }
+}
+
+/// The key of a stored basket, for those who copy the basket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BasketKey {
+    pub key_len: usize,
+    /// Bytes of the payload before compression.
+    pub content_len: usize,
+    pub entries: u32,
+    /// Bytes of the entries alone.
+    pub data_len: usize,
+    /// Where entries begin is stored as offsets, or nowhere as all are of one size.
+    pub is_usual: bool,
+}
+
+impl BasketKey {
+    /// Reads the key at the beginning of a record.
+    ///
+    /// # Errors
+    /// `Corrupt` where it contradicts itself; `Unsupported` for I/O features later than ROOT 6.40.
+    pub fn read(record: &[u8]) -> Result<BasketKey> {
+        let mut fields = Fields { rest: record };
+        let header = Header::read(&mut fields)?;
+        let data_len = header.data_len()?;
+        if data_len > header.content_len {
+            return Err(Error::corrupt("a basket whose entries end behind its content"));
+        }
+        let entries = u32::try_from(header.entries)
+            .map_err(|_| Error::corrupt(format!("a basket of {} entries", header.entries)))?;
+        let is_whole = record.len() - fields.rest.len() == header.key_len;
+        let is_plain = header.flag == 0 && header.io_bits == 0;
+        Ok(BasketKey {
+            key_len: header.key_len,
+            content_len: header.content_len,
+            entries,
+            data_len,
+            is_usual: is_whole && is_plain && VERSIONS.contains(&header.version),
+        })
     }
 }
 

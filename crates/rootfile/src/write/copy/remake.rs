@@ -3,7 +3,7 @@
 //! Entries stay the bytes that they are. Where a basket says where its entries begin, these
 //! offsets are counted from its key: they are the only thing that changes.
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 use bytes::Bytes;
 use twox_hash::XxHash3_64;
@@ -11,15 +11,13 @@ use twox_hash::XxHash3_64;
 use super::basket::{OFFSET_AT, is_long, move_record};
 use crate::block;
 use crate::codec::Codecs;
-use crate::cursor::Cursor;
 use crate::error::{Error, Result};
+use crate::tree::basket::BasketKey;
 use crate::write::compression::{Compression, Encoders};
 use crate::write::table::RecordPlace;
 
 /// The fields of a key whose record has no offset yet.
 const NOWHERE: RecordPlace = RecordPlace { offset: 0, directory: 0, datime: 0 };
-/// Versions of `TBasket` with one layout: 2 up to ROOT 6.10, and 3 (`TBasket::Streamer`).
-const BASKET_VERSIONS: RangeInclusive<u16> = 2..=3;
 /// Upper bits of the offset of an entry, which are not part of it.
 const OFFSET_MASK: u32 = 0x00ff_ffff;
 /// Bytes of a branch's first basket that decide its level: half of those that a new tree tries. A
@@ -73,21 +71,10 @@ pub struct HeldBasket {
 /// Entries that were taken out of a basket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entries {
-    shape: Shape,
+    shape: BasketKey,
     data: Vec<u8>,
     /// Where entries begin in the data.
     offsets: Option<Vec<u32>>,
-}
-
-/// Sizes and number of entries in a basket's key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Shape {
-    key_len: usize,
-    content_len: usize,
-    entries: u32,
-    data_len: usize,
-    /// Of a usual form, whose entries can be told apart.
-    is_usual: bool,
 }
 
 /// A basket that others are joined to.
@@ -97,30 +84,6 @@ struct Open {
     entries: Entries,
     /// It is a single, whole basket of an input.
     is_whole: bool,
-}
-
-impl Shape {
-    fn read(record: &Bytes) -> Result<Shape> {
-        let is_long = is_long(record)?;
-        let mut cursor = Cursor::new(record, 0);
-        cursor.skip(6)?;
-        let content_len = cursor.u32()? as usize;
-        cursor.skip(4)?;
-        let key_len = usize::from(cursor.u16()?);
-        cursor.skip(2 + if is_long { 16 } else { 8 })?;
-        for _class_branch_tree in 0..3 {
-            cursor.text()?;
-        }
-        let version = cursor.u16()?;
-        cursor.skip(8)?;
-        let (entries, last, flag) = (cursor.u32()?, cursor.u32()? as usize, cursor.u8()?);
-        let data_len = last.checked_sub(key_len).filter(|len| *len <= content_len);
-        let data_len =
-            data_len.ok_or_else(|| cursor.corrupt("a basket that ends before it begins"))?;
-        let is_known = BASKET_VERSIONS.contains(&version);
-        let is_usual = is_known && flag == 0 && cursor.position() == key_len;
-        Ok(Shape { key_len, content_len, entries, data_len, is_usual })
-    }
 }
 
 impl HeldBasket {
@@ -138,7 +101,7 @@ impl HeldBasket {
     ) -> Result<HeldBasket> {
         move_record(&mut record, from, NOWHERE, (0, processes))?;
         let record = Bytes::from(record);
-        let Shape { key_len, content_len, entries, .. } = Shape::read(&record)?;
+        let BasketKey { key_len, content_len, entries, .. } = BasketKey::read(&record)?;
         if record.len() < key_len {
             return Err(Error::corrupt("a basket that is cut").at(from));
         }
@@ -156,7 +119,7 @@ impl HeldBasket {
     /// # Errors
     /// `Unsupported` where entries cannot be told apart; `Corrupt` for a record that is cut short.
     pub fn take(self, kept: &[Range<u32>], codecs: &mut Codecs) -> Result<HeldBasket> {
-        let shape = Shape::read(&self.record)?;
+        let shape = BasketKey::read(&self.record)?;
         let (mut scratch, len) = (std::mem::take(&mut codecs.scratch), shape.content_len);
         let stored = &self.record[shape.key_len..];
         let content = block::decompress_into(codecs, stored, len, &mut scratch);
@@ -169,12 +132,12 @@ impl HeldBasket {
         Ok(HeldBasket { entries, record, content_len, taken: Some(taken), ..self })
     }
 
-    fn shape(&self) -> Result<Shape> {
-        self.taken.as_ref().map_or_else(|| Shape::read(&self.record), |taken| Ok(taken.shape))
+    fn shape(&self) -> Result<BasketKey> {
+        self.taken.as_ref().map_or_else(|| BasketKey::read(&self.record), |taken| Ok(taken.shape))
     }
 
     /// Its entries, decoded unless they are in `taken`; `None` for a basket of an unusual form.
-    fn entries(&mut self, shape: &Shape, codecs: &mut Codecs) -> Result<Option<Entries>> {
+    fn entries(&mut self, shape: &BasketKey, codecs: &mut Codecs) -> Result<Option<Entries>> {
         if let Some(taken) = self.taken.take() {
             return Ok(Some(taken));
         }
@@ -184,7 +147,7 @@ impl HeldBasket {
         Ok(offsets.map(|offsets| Entries { shape: *shape, data, offsets }))
     }
 
-    fn content(&self, shape: &Shape, codecs: &mut Codecs) -> Result<Vec<u8>> {
+    fn content(&self, shape: &BasketKey, codecs: &mut Codecs) -> Result<Vec<u8>> {
         block::decompress(codecs, &self.record[shape.key_len..], shape.content_len)
     }
 }
@@ -194,7 +157,7 @@ impl Entries {
     ///
     /// # Errors
     /// As [`HeldBasket::take`].
-    fn of(kept: &[Range<u32>], content: &[u8], shape: &Shape) -> Result<Entries> {
+    fn of(kept: &[Range<u32>], content: &[u8], shape: &BasketKey) -> Result<Entries> {
         let unclear = || {
             let what = "a basket whose entries cannot be told apart: write an RNTuple instead";
             Error::unsupported(what)
@@ -232,7 +195,7 @@ impl Entries {
     }
 
     /// `count` entries taken out of a basket of that shape.
-    fn new(shape: Shape, count: u32, data: Vec<u8>, offsets: Option<Vec<u32>>) -> Entries {
+    fn new(shape: BasketKey, count: u32, data: Vec<u8>, offsets: Option<Vec<u32>>) -> Entries {
         let mut entries = Entries { shape, data, offsets };
         entries.shape.entries = count;
         entries.shape.data_len = entries.data.len();
@@ -341,7 +304,7 @@ impl BranchRemake {
     fn alone(
         &mut self,
         basket: HeldBasket,
-        shape: &Shape,
+        shape: &BasketKey,
         codecs: &mut Codecs,
         encoders: &mut Encoders,
     ) -> Result<HeldBasket> {
@@ -439,7 +402,7 @@ impl Open {
 
 /// Where entries begin in a basket's data: `None` for a basket of an unusual form, `Some(None)`
 /// where it does not say.
-fn offsets_of(content: &[u8], shape: &Shape) -> Option<Option<Vec<u32>>> {
+fn offsets_of(content: &[u8], shape: &BasketKey) -> Option<Option<Vec<u32>>> {
     let rest = &content[shape.data_len..];
     let Some((count, offsets)) = rest.split_first_chunk::<4>() else {
         return rest.is_empty().then_some(None);
@@ -561,7 +524,7 @@ mod tests {
     /// A basket as ROOT up to 6.10 writes it.
     fn old(first_entry: u64, data: &[&[u8]], has_offsets: bool) -> HeldBasket {
         let basket = basket(first_entry, data, has_offsets);
-        let version_at = Shape::read(&basket.record).unwrap().key_len - 19;
+        let version_at = BasketKey::read(&basket.record).unwrap().key_len - 19;
         let mut record = basket.record.to_vec();
         record[version_at..version_at + 2].copy_from_slice(&2u16.to_be_bytes());
         HeldBasket { record: record.into(), ..basket }
