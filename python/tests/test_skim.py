@@ -145,3 +145,20 @@ def test_of_clusters_without_survivors_only_the_cuts_columns_are_fetched(
     assert none < 2 * size
     for clusters, cut in ((1, "n == 4"), (2, "(n > 4) & (n < 7)")):
         assert abs(received(cut) - none - clusters * size) < 0.05 * size
+
+
+def test_a_skim_that_failed_leaves_its_name_free(tmp_path: Path) -> None:
+    """Regression: the call returned while its part still had the lock, and the next writer of that
+    name was refused."""
+    path = tmp_path / "in.root"
+    numbers = np.arange(200_000)
+    with farroot.recreate(path) as file:
+        file.mktree("t", {"x": numbers, "y": numbers * 0.5})
+    other = tmp_path / "other.root"
+    with farroot.recreate(other) as file:
+        file.mktree("t", {"x": numbers})
+    output = tmp_path / "out.root"
+    for _ in range(20):
+        with pytest.raises(farroot.Error, match=r"other\.root"):
+            farroot.skim([f"{path}:t", f"{other}:t"], output, define={"z": "x + y"}, overwrite=True)
+        farroot.merge(output, [path], overwrite=True)

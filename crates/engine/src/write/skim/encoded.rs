@@ -27,6 +27,9 @@ pub trait SkimTarget: Send {
 
     /// Writes the rest, and gives the file its name.
     fn finish(self) -> impl Future<Output = Result<Written>> + Send;
+
+    /// Gives the file up, and waits until nothing of it is left: its name is free then.
+    fn abandon(self) -> impl Future<Output = ()> + Send;
 }
 
 /// Writes the entries that pass the cut to a file.
@@ -35,6 +38,20 @@ pub async fn encode(
     mut target: impl SkimTarget,
     progress: &(dyn Fn(MergeProgress) + Sync),
 ) -> Result<SkimReport> {
+    match write(&mut batches, &mut target, progress).await {
+        Ok(()) => Ok(batches.report(target.finish().await?)),
+        Err(error) => {
+            target.abandon().await;
+            Err(error)
+        }
+    }
+}
+
+async fn write(
+    batches: &mut SkimBatches,
+    target: &mut impl SkimTarget,
+    progress: &(dyn Fn(MergeProgress) + Sync),
+) -> Result<()> {
     let mut now = MergeProgress { inputs: batches.inputs().len(), ..MergeProgress::default() };
     let mut is_begun = false;
     while let Some(batch) = batches.next().await {
@@ -46,7 +63,7 @@ pub async fn encode(
     if !is_begun {
         target.write(batches.nothing().await?, &batches.first).await?;
     }
-    Ok(batches.report(target.finish().await?))
+    Ok(())
 }
 
 /// A ROOT file with one table.
@@ -83,7 +100,14 @@ impl SkimTarget for RootFile<'_> {
                 let new: BTreeSet<&str> =
                     self.options.define.iter().map(|one| &*one.name).collect();
                 let columns = table_columns(&names, &arrays, (first, &new));
-                let columns = columns.located(self.output)?;
+                let columns = columns.located(self.output).map_err(|error| {
+                    error.with_advice_for(
+                        "a cut or new columns make farroot encode all columns anew: leave this one \
+                         out of -c",
+                        "a cut or new columns make farroot encode all columns anew: leave this one \
+                         out of columns",
+                    )
+                })?;
                 let writer = writer(columns, self.options, first).located(self.output)?;
                 self.table.insert(self.file.make_table(&first.path, writer).await?)
             }
@@ -95,6 +119,10 @@ impl SkimTarget for RootFile<'_> {
         let WriteReport { address, size, checksum, .. } = self.file.finish().await?;
         Ok(Written { address, size, checksum })
     }
+
+    async fn abandon(self) {
+        self.file.abandon().await;
+    }
 }
 
 impl SkimTarget for ParquetFile {
@@ -104,6 +132,11 @@ impl SkimTarget for ParquetFile {
 
     async fn finish(self) -> Result<Written> {
         ParquetFile::finish(self).await
+    }
+
+    async fn abandon(self) {
+        // It has no lock, and its part goes with it.
+        drop(self);
     }
 }
 
