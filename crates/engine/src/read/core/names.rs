@@ -123,7 +123,11 @@ impl NameList {
         let spelled = self.spelled(text);
         let path = spelled.trim_matches(separator);
         let full = self.below(path.to_owned(), below);
-        let exact = self.by_path.get(&full).map(|found| found[0]).or_else(|| self.numbered(&full));
+        let at = |path: &String| self.by_path.get(path).map(|found| found[0]);
+        // A name may itself end in a separator.
+        let is_trimmed = path.len() < spelled.len();
+        let verbatim = is_trimmed.then(|| at(&self.below(spelled.clone(), below))).flatten();
+        let exact = verbatim.or_else(|| at(&full)).or_else(|| self.numbered(&full));
         if exact.is_some() || spelled.starts_with(separator) {
             return exact;
         }
@@ -290,6 +294,15 @@ mod tests {
         assert_eq!(names.find_below("Muon_pt", Some(3)), None);
         assert_eq!(names.find("event.fX"), Some(4), "as in ROOT");
         assert_eq!(names.find_below("event.fX", Some(3)), None);
+    }
+
+    /// Regression: such a branch could be written, and read by no name.
+    #[test]
+    fn a_name_may_end_in_a_slash() {
+        let names = list(ColumnKind::Branch, &[("x/", None), ("y", None), ("x", None)]);
+        assert_eq!(names.find("x/"), Some(0));
+        assert_eq!(names.find("x"), Some(2));
+        assert_eq!(names.find("y/"), Some(1));
     }
 
     /// A file may have two branches of one name in one place: by name only the first could be read.
