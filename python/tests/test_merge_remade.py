@@ -186,4 +186,7 @@ def test_baskets_without_offsets_are_made_anew(tmp_path: Path, anew: dict[str, A
     output = tmp_path / "all.root"
     farroot.merge(output, inputs, **anew)
     assert farroot.open(output)["t"].arrays().to_list() == expected
-    assert uproot.open(output)["t"].arrays().to_list() == expected
+    # uproot reads texts of such baskets as empty, those of the inputs, too.
+    numbers = ["i", "n", "a", "v"]
+    wanted = [{name: row[name] for name in numbers} for row in expected]
+    assert uproot.open(output)["t"].arrays(numbers).to_list() == wanted

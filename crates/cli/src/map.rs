@@ -26,7 +26,8 @@ pub struct MapArguments {
     /// For programs, one line of JSON a record
     #[arg(long)]
     json: bool,
-    /// Ask each basket for its own compression, and go from key to key where no list names anything
+    /// Ask each basket for its own compression and time, and go from key to key where no list names
+    /// anything
     #[arg(long)]
     walk: bool,
     /// Draw where the columns of a tree lie, and the ranges fetched of the file, instead of listing
@@ -60,10 +61,11 @@ fn list(records: Vec<Record>, json: bool) -> Outcome {
     if json {
         lines_of_json(&mut out, records.iter().map(serde_json::to_string))?;
     } else {
-        let mut listed = table(&[">offset", ">stored", ">ratio", "class", "name"]);
+        let mut listed = table(&[">offset", "written", ">stored", ">ratio", "class", "name"]);
         for record in records {
             listed.add_row([
                 record.offset.to_string(),
+                record.written.unwrap_or_default(),
                 size(record.stored_bytes),
                 record.compression.map_or("-".to_owned(), |factor| format!("{factor:.1}")),
                 record.class,

@@ -63,7 +63,11 @@ pub fn run(arguments: &ShowArguments) -> Outcome {
 fn shown(described: &Described) -> String {
     let is_tree = described.kind != "RNTuple";
     let mut headings = vec!["name", "type"];
-    headings.extend(if is_tree { [">baskets"].as_slice() } else { &["entry", ">pages"] });
+    headings.extend(if is_tree {
+        [">entries", ">baskets", ">basket size"].as_slice()
+    } else {
+        &["entry", ">pages"]
+    });
     headings.extend([">stored", ">content", ">ratio", ""]);
     let mut listed = table(&headings);
     for column in &described.columns {
@@ -134,8 +138,10 @@ fn row(column: &DescribedColumn, is_tree: bool) -> Vec<String> {
     }
     // A branch without leaves of its own only groups others.
     let is_unread = column.entry.is_none() && column.pieces > 0;
+    row.extend(column.entries.map(|entries| entries.to_string()));
+    row.push(column.pieces.to_string());
+    row.extend(column.basket_size.map(|bytes| size(bytes.into())));
     row.extend([
-        column.pieces.to_string(),
         size(column.stored_bytes),
         size(column.content_bytes),
         match column.stored_bytes {

@@ -59,9 +59,9 @@ d/t;1  TTree            20  3.55 kB  6.86 kB  a tree
 fn show_prints_types_and_sizes() {
     let all = printed(&["show", &format!("{}:d/t", file())]);
     for line in [
-        "numbers  float[]                         3   399 B    437 B    1.1",
-        "flags    bool[3]                         3   267 B    267 B    1.0",
-        "texts    std::vector<std::string>        3   410 B    536 B    1.3",
+        "numbers  float[]                        20        3      32.0 kB   399 B    437 B    1.1",
+        "flags    bool[3]                        20        3      32.0 kB   267 B    267 B    1.0",
+        "texts    std::vector<std::string>       20        3      32.0 kB   410 B    536 B    1.3",
         "d/t: 20 entries in 3 clusters, 7 branches; 2.45 kB stored, 2.82 kB uncompressed",
     ] {
         assert!(all.lines().any(|have| have == line), "{line} is not in\n{all}");
@@ -106,6 +106,10 @@ fn map_prints_what_lies_where() {
     let map = printed(&["map", &file()]);
     assert!(map.lines().next().expect("a heading").ends_with("class       name"), "{map}");
     assert!(map.contains("TBasket     d/t;1/numbers\n"), "{map}");
+    assert!(
+        map.contains("   276  2026-11-20 13:45:07    101 B    1.0  TDirectory  d;1\n"),
+        "{map}"
+    );
     let json = printed(&["map", &file(), "--json"]);
     assert!(json.starts_with(r#"{"offset":0,"stored_bytes":100,"class":"header""#), "{json}");
     assert_eq!(json.lines().count() + 1, map.lines().count());
@@ -210,7 +214,11 @@ fn map_walks_from_key_to_key() {
         text.lines().map(|line| value(line, "stored_bytes").parse::<u64>().expect("bytes")).sum()
     };
     assert_eq!(bytes(&walk), std::fs::metadata(file()).expect("a file").len());
-    // Each basket has a factor of its own.
+    // Each basket has a factor of its own, and a time.
+    let has_time = |line: &&str| value(line, "written").starts_with("\"2026-11-20 13:45:0");
+    let of_baskets =
+        |text: &str| text.lines().filter(|line| line.contains("TBasket")).filter(has_time).count();
+    assert_eq!((of_baskets(&map), of_baskets(&walk)), (0, 21));
     let factors = |text: &str| {
         let of = text.lines().filter(|line| line.contains("d/t;1/numbers"));
         of.map(|line| value(line, "compression")).collect::<std::collections::BTreeSet<_>>().len()

@@ -41,6 +41,12 @@ pub struct Key {
 }
 
 impl Key {
+    /// When it was written, by the clock of the writer: `2026-11-29 20:14:05`. `None` where the
+    /// number is no time.
+    pub fn written(&self) -> Option<String> {
+        written(self.datime)
+    }
+
     /// Reads one key. Lengths that contradict each other are left to readers of records, so that
     /// one bad key does not hide the others of its directory.
     ///
@@ -129,6 +135,17 @@ impl Key {
     pub fn is_directory(&self) -> bool {
         matches!(self.class.as_str(), "TDirectory" | "TDirectoryFile")
     }
+}
+
+/// A time as ROOT packs it (`TDatime`): years from 1995 in 6 bits, then month, day, hour, minute and
+/// second.
+pub fn written(datime: u32) -> Option<String> {
+    let part = |shift: u32, bits: u32| datime >> shift & ((1 << bits) - 1);
+    let [month, day, hour, minute, second] =
+        [part(22, 4), part(17, 5), part(12, 5), part(6, 6), part(0, 6)];
+    let is_time = (1..=12).contains(&month) && day > 0 && hour < 24 && minute < 60 && second < 60;
+    let year = 1995 + part(26, 6);
+    is_time.then(|| format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"))
 }
 
 #[cfg(test)]

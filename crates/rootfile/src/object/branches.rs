@@ -37,10 +37,11 @@ const CLASSES: [&str; 15] = [
 
 /// The members of branches and leaves that a tree's metadata need, in alphabetical order, and
 /// `fMaxBaskets`, the length of the arrays.
-const MEMBERS: [&str; 34] = [
+const MEMBERS: [&str; 35] = [
     "fBasketBytes",
     "fBasketEntry",
     "fBasketSeek",
+    "fBasketSize",
     "fBaskets",
     "fBranchCount",
     "fBranchCount2",

@@ -65,6 +65,8 @@ pub struct Branch {
     pub zip_bytes: u64,
     /// `fCompress`: algorithm * 100 + level.
     pub compress: i32,
+    /// `fBasketSize`: bytes of a new basket before compression.
+    pub basket_size: u32,
     /// `fFileName`: non-empty where the baskets are in another file.
     pub file_name: String,
 }
@@ -87,6 +89,7 @@ impl Branch {
             total_bytes: 0,
             zip_bytes: 0,
             compress: 0,
+            basket_size: 0,
             file_name: String::new(),
         }
     }

@@ -73,6 +73,12 @@ pub struct DescribedColumn {
     pub content_bytes: u64,
     /// Uncompressed by stored bytes; `None` where nothing is stored.
     pub compression: Option<f64>,
+    /// Of a branch: the bytes of a basket before compression when it was written (`fBasketSize`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basket_size: Option<u32>,
+    /// Of a branch: its own entries, which may be fewer than the tree's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entries: Option<u64>,
 }
 
 impl dyn Table {
@@ -121,6 +127,8 @@ fn branches(tree: &Tree, patterns: &[String]) -> Result<Described> {
             stored_bytes: branch.zip_bytes,
             content_bytes: branch.total_bytes,
             compression: factor(branch.total_bytes, branch.zip_bytes),
+            basket_size: Some(branch.basket_size),
+            entries: Some(branch.entries),
         }
     };
     Ok(Described {
@@ -189,6 +197,8 @@ async fn fields(ntuple: &RNTuple, patterns: &[String]) -> Result<Described> {
             stored_bytes: sizes.stored,
             content_bytes: sizes.content,
             compression: factor(sizes.content, sizes.stored),
+            basket_size: None,
+            entries: None,
         }
     };
     let mut whole = Sizes::default();

@@ -30,6 +30,9 @@ pub struct Record {
     /// Uncompressed by stored bytes; of a basket those of its branch, where the tree says no more.
     /// `None` where no record says.
     pub compression: Option<f64>,
+    /// When it was written, by its writer's clock: `2026-11-29 20:14:05`. `None` where the key has
+    /// not been read, or has no time.
+    pub written: Option<String>,
 }
 
 impl File {
@@ -71,7 +74,9 @@ impl File {
                 }
                 let content = key.record_len.saturating_sub(key.key_len);
                 let range = key.offset..key.offset.saturating_add(key.record_len);
-                records.push(record(range, &key.class, path, factor(key.content_len, content)));
+                let compression = factor(key.content_len, content);
+                let record = record(range, &key.class, path, compression);
+                records.push(Record { written: key.written(), ..record });
             }
         }
         let of_trees = trees.iter().map(async |path| match self.tree(path).await {
@@ -141,7 +146,8 @@ pub(crate) fn record(
     compression: Option<f64>,
 ) -> Record {
     let stored_bytes = range.end.saturating_sub(range.start);
-    Record { offset: range.start, stored_bytes, class: class.to_owned(), name, compression }
+    let class = class.to_owned();
+    Record { offset: range.start, stored_bytes, class, name, compression, written: None }
 }
 
 pub(crate) fn factor(content: u64, stored: u64) -> Option<f64> {

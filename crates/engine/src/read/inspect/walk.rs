@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use rootfile::cursor::Cursor;
-use rootfile::key::Key;
+use rootfile::key::{Key, written};
 
 use super::map::{Record, factor, record, with_gaps};
 use crate::read::file::File;
@@ -23,7 +23,7 @@ const KEY_LEN_MAX: u64 = 64 << 10;
 
 impl File {
     /// As [`File::map`], with facts from the keys of the records: of each basket its own
-    /// compression, and in addition to the records that the lists name every other one with a key,
+    /// compression and time, and in addition to the records that the lists name every other one with a key,
     /// such as key lists, free space (`free`) and records that were written over.
     ///
     /// # Errors
@@ -50,8 +50,9 @@ impl File {
         for (at, head) in baskets.into_iter().zip(&mut heads) {
             let offset = records[at].offset;
             let stored = records[at].stored_bytes;
-            records[at].compression =
-                basket_factor(&head, offset, stored).or(records[at].compression);
+            let Some(found) = BasketHead::read(&head, offset, stored) else { continue };
+            records[at].compression = found.compression.or(records[at].compression);
+            records[at].written = found.written;
         }
         let mut looked: Vec<Bytes> = heads.collect();
         while !gaps.is_empty() {
@@ -83,12 +84,22 @@ impl File {
     }
 }
 
-fn basket_factor(head: &Bytes, offset: u64, stored: u64) -> Option<f64> {
-    let mut cursor = Cursor::new(head, offset);
-    cursor.skip(6).ok()?;
-    let content = u64::from(cursor.u32().ok()?);
-    cursor.skip(4).ok()?;
-    factor(content, stored.checked_sub(u64::from(cursor.u16().ok()?))?)
+/// The facts of a basket's key before its names.
+struct BasketHead {
+    compression: Option<f64>,
+    written: Option<String>,
+}
+
+impl BasketHead {
+    fn read(head: &Bytes, offset: u64, stored: u64) -> Option<BasketHead> {
+        let mut cursor = Cursor::new(head, offset);
+        cursor.skip(6).ok()?;
+        let content = u64::from(cursor.u32().ok()?);
+        let written = written(cursor.u32().ok()?);
+        let key_len = u64::from(cursor.u16().ok()?);
+        let compression = stored.checked_sub(key_len).and_then(|stored| factor(content, stored));
+        Some(BasketHead { compression, written })
+    }
 }
 
 /// A part of the file that no list names, and how far it has been walked.
@@ -150,7 +161,8 @@ fn step(bytes: &Bytes, at: u64, end: u64) -> Option<Record> {
         cycle => format!("{};{cycle}", key.name),
     };
     let compression = factor(key.content_len, key.record_len - key.key_len);
-    Some(record(at..at + stored, &key.class, name, compression))
+    let written = written(key.datime);
+    Some(Record { written, ..record(at..at + stored, &key.class, name, compression) })
 }
 
 #[cfg(test)]

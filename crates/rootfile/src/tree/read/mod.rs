@@ -219,6 +219,7 @@ impl Reader {
             total_bytes: unsigned(object, "fTotBytes")?,
             zip_bytes: unsigned(object, "fZipBytes")?,
             compress: object.int("fCompress")? as i32,
+            basket_size: u32::try_from(object.int("fBasketSize")?).unwrap_or(0),
             file_name: file_name(object)?,
         })
     }
