@@ -4,14 +4,13 @@
 //! written before it ends are kept and leave in one write with the client's last message of the
 //! handshake, which saves a packet, and the server a wake-up.
 
-use std::io;
+use std::io::{self, BufRead, Write};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 
-use rustls::client::UnbufferedClientConnection;
+use rustls::ClientConnection;
 use rustls::pki_types::ServerName;
-use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, InsufficientSizeError};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::watch;
 
@@ -20,16 +19,13 @@ use super::failure::{Failure, Stage, Why};
 use crate::error::{Error, ErrorKind};
 use crate::source::network::Stream;
 
-/// Ciphertext that is read at once at the most, and the longest record of TLS fits in several
-/// times (RFC 8446, section 5.2).
+/// Ciphertext that is read at once at the most: much more than the longest record of TLS (RFC 8446,
+/// section 5.2), so that few calls of the system are needed.
 const INCOMING_BYTES: usize = 256 << 10;
 /// While the handshake lasts.
 const INCOMING_BYTES_FIRST: usize = 24 << 10;
 /// Plaintext that is kept until the handshake ends, and ciphertext that is kept unsent.
 const PENDING_BYTES_MAX: usize = 256 << 10;
-/// The plaintext of a record, and the bytes that its encryption adds (RFC 8446, section 5.2).
-const RECORD_BYTES: usize = 16 << 10;
-const RECORD_OVERHEAD: usize = 64;
 
 /// How far the handshake has come.
 #[derive(Debug, Clone, Default)]
@@ -54,10 +50,9 @@ pub struct Peer {
 
 /// A session of TLS before it has a stream.
 pub struct TlsSession {
-    connection: UnbufferedClientConnection,
+    connection: ClientConnection,
     config: Arc<TlsConfig>,
     host: String,
-    outgoing: Vec<u8>,
 }
 
 impl TlsSession {
@@ -74,32 +69,18 @@ impl TlsSession {
         };
         let name = ServerName::try_from(bare.to_owned()).map_err(|e| wrong(e.to_string()))?;
         let alpn = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
-        let connection =
-            UnbufferedClientConnection::new_with_alpn(config.rustls.clone(), name, alpn);
-        Ok(TlsSession {
-            connection: connection.map_err(|error| wrong(error.to_string()))?,
-            config: config.clone(),
-            host: bare.to_owned(),
-            outgoing: Vec::new(),
-        })
+        let connection = ClientConnection::new_with_alpn(config.rustls.clone(), name, alpn);
+        let mut connection = connection.map_err(|error| wrong(error.to_string()))?;
+        connection.set_buffer_limit(Some(PENDING_BYTES_MAX));
+        Ok(TlsSession { connection, config: config.clone(), host: bare.to_owned() })
     }
 
     /// The first message of the handshake, for a caller that sends it behind bytes of its own,
     /// before the stream is read as TLS.
     pub fn hello(&mut self) -> Vec<u8> {
-        // Without bytes from the server there is nothing else to be done, and nothing to fail.
-        while let Ok(state) = self.connection.process_tls_records(&mut []).state {
-            match state {
-                ConnectionState::EncodeTlsData(mut data) => {
-                    if append(&mut self.outgoing, |buffer| data.encode(buffer)).is_err() {
-                        break;
-                    }
-                }
-                ConnectionState::TransmitTlsData(data) => data.done(),
-                _ => break,
-            }
-        }
-        std::mem::take(&mut self.outgoing)
+        let mut hello = Vec::new();
+        encode(&mut self.connection, &mut hello);
+        hello
     }
 
     /// The session over a stream, some bytes of which have been read already.
@@ -114,13 +95,9 @@ impl TlsSession {
             incoming,
             start: 0,
             end: read.len(),
-            outgoing: self.outgoing,
+            outgoing: Vec::new(),
             sent: 0,
-            unencrypted: Vec::new(),
-            decrypted: Vec::new(),
-            taken: 0,
             has_read: false,
-            is_closed: false,
             failure: None,
             writer: None,
             handshake: watch::Sender::default(),
@@ -132,29 +109,32 @@ impl TlsSession {
 /// own end is an error: any machine on the way could have done it.
 pub struct Encrypted {
     stream: Box<dyn Stream>,
-    connection: UnbufferedClientConnection,
+    connection: ClientConnection,
     config: Arc<TlsConfig>,
     host: String,
     /// Ciphertext that has come, from `start` to `end`.
     incoming: Vec<u8>,
     start: usize,
     end: usize,
-    /// Ciphertext that leaves, from `sent` on.
+    /// Ciphertext that leaves, from `sent` on. More may be in the connection.
     outgoing: Vec<u8>,
     sent: usize,
-    /// Written, and waiting for keys.
-    unencrypted: Vec<u8>,
-    /// Plaintext for which the reader's buffer was too small, from `taken` on.
-    decrypted: Vec<u8>,
-    taken: usize,
     /// A byte has come from within.
     has_read: bool,
-    /// The server has ended the session, as TLS has it.
-    is_closed: bool,
     failure: Option<Failure>,
     /// A task that waits to write, while another one reads.
     writer: Option<Waker>,
     handshake: watch::Sender<Handshake>,
+}
+
+/// The plaintext that has come from the server.
+enum Plaintext {
+    /// There are bytes to be read.
+    Here,
+    /// Some may come.
+    None,
+    /// The server has ended the session, as TLS has it.
+    Ended,
 }
 
 impl Encrypted {
@@ -194,81 +174,64 @@ impl Encrypted {
         failure.into_io()
     }
 
-    /// Decrypts the received bytes and encrypts the written ones, as far as either can be done.
-    fn advance(&mut self, buffer: Option<&mut ReadBuf<'_>>) -> io::Result<()> {
-        if let Some(failure) = &self.failure {
-            return Err(failure.clone().into_io());
-        }
-        let was_handshaking = self.connection.is_handshaking();
-        let result = self.process(buffer);
-        if was_handshaking && !self.connection.is_handshaking() {
-            self.announce();
-        }
-        result.map_err(|error| {
-            self.take_alert();
-            self.fail(Why::Tls(error))
-        })
-    }
-
-    /// After an error: the alert that says to the server why. A connection that has failed takes no
-    /// other call.
-    fn take_alert(&mut self) {
-        while self.connection.wants_write() {
-            match self.connection.process_tls_records(&mut []).state {
-                Ok(ConnectionState::EncodeTlsData(mut data)) => {
-                    let _ = append(&mut self.outgoing, |buffer| data.encode(buffer));
-                }
-                Ok(ConnectionState::ReadTraffic(mut traffic)) => {
-                    while traffic.next_record().is_some() {}
-                }
-                _ => return,
-            }
+    fn check(&self) -> io::Result<()> {
+        match &self.failure {
+            Some(failure) => Err(failure.clone().into_io()),
+            None => Ok(()),
         }
     }
 
-    fn process(&mut self, mut buffer: Option<&mut ReadBuf<'_>>) -> Result<(), rustls::Error> {
+    /// Decrypts the received bytes, until there is plaintext to read or they are used up.
+    fn advance(&mut self) -> io::Result<Plaintext> {
         loop {
-            let incoming = &mut self.incoming[self.start..self.end];
-            let status = self.connection.process_tls_records(incoming);
-            let discard = status.discard;
-            let mut is_idle = false;
-            match status.state? {
-                ConnectionState::EncodeTlsData(mut data) => {
-                    append(&mut self.outgoing, |buffer| data.encode(buffer))?;
-                }
-                // It leaves before anything that is encrypted later.
-                ConnectionState::TransmitTlsData(data) => data.done(),
-                ConnectionState::ReadTraffic(mut traffic) => {
-                    while let Some(record) = traffic.next_record() {
-                        let mut bytes = record?.payload;
-                        self.has_read |= !bytes.is_empty();
-                        if let Some(buffer) = &mut buffer {
-                            let (now, later) = bytes.split_at(bytes.len().min(buffer.remaining()));
-                            buffer.put_slice(now);
-                            bytes = later;
-                        }
-                        self.decrypted.extend_from_slice(bytes);
-                    }
-                    is_idle = buffer.as_ref().is_some_and(|buffer| buffer.remaining() == 0);
-                }
-                ConnectionState::PeerClosed => self.is_closed = true,
-                ConnectionState::WriteTraffic(mut traffic) => {
-                    let bytes = &self.unencrypted;
-                    if !bytes.is_empty() {
-                        append_encrypted(&mut self.outgoing, bytes.len(), |buffer| {
-                            traffic.encrypt(bytes, buffer)
-                        })?;
-                        self.unencrypted.clear();
-                    }
-                    is_idle = true;
-                }
-                _ => is_idle = true,
+            match self.connection.reader().fill_buf() {
+                Ok([]) => return Ok(Plaintext::Ended),
+                // A failure comes behind the bytes before it.
+                Ok(_) => return Ok(Plaintext::Here),
+                // Nothing is decrypted.
+                Err(_) => {}
             }
-            self.start += discard;
-            if is_idle {
-                return Ok(());
+            if self.start == self.end {
+                self.check()?;
+                return Ok(Plaintext::None);
+            }
+            let was_handshaking = self.connection.is_handshaking();
+            let result = self.decrypt();
+            if was_handshaking && !self.connection.is_handshaking() {
+                self.announce();
+            }
+            if let Err(error) = result {
+                self.start = self.end;
+                self.fail(Why::Tls(error));
             }
         }
+    }
+
+    /// Decrypts as much as the connection takes at once, which is about one record.
+    fn decrypt(&mut self) -> Result<(), rustls::Error> {
+        let taken = match self.connection.read_tls(&mut &self.incoming[self.start..self.end]) {
+            Ok(0) => Err(io::ErrorKind::WriteZero.into()),
+            taken => taken,
+        };
+        self.start += taken.map_err(|error| rustls::Error::General(error.to_string()))?;
+        self.connection.process_new_packets().map(drop)
+    }
+
+    /// Hands plaintext to a reader, as much as has come and there is room for.
+    fn hand_over(&mut self, buffer: &mut ReadBuf<'_>) -> io::Result<Plaintext> {
+        while buffer.remaining() > 0 {
+            let plaintext = self.advance()?;
+            if !matches!(plaintext, Plaintext::Here) {
+                return Ok(plaintext);
+            }
+            self.has_read = true;
+            let mut reader = self.connection.reader();
+            let bytes = reader.fill_buf()?;
+            let count = bytes.len().min(buffer.remaining());
+            buffer.put_slice(&bytes[..count]);
+            reader.consume(count);
+        }
+        Ok(Plaintext::Here)
     }
 
     fn announce(&mut self) {
@@ -288,7 +251,15 @@ impl Encrypted {
 
     /// Sends the encrypted bytes.
     fn send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while self.sent < self.outgoing.len() {
+        loop {
+            if self.sent == self.outgoing.len() {
+                self.outgoing.clear();
+                self.sent = 0;
+                encode(&mut self.connection, &mut self.outgoing);
+                if self.outgoing.is_empty() {
+                    return Poll::Ready(Ok(()));
+                }
+            }
             let stream = Pin::new(&mut self.stream);
             match ready!(stream.poll_write(context, &self.outgoing[self.sent..])) {
                 Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
@@ -296,9 +267,6 @@ impl Encrypted {
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }
-        self.outgoing.clear();
-        self.sent = 0;
-        Poll::Ready(Ok(()))
     }
 
     /// Sends for a task that writes. A server that has refused and closed has mostly said why
@@ -312,23 +280,18 @@ impl Encrypted {
                 return Poll::Pending;
             }
         };
-        while let Poll::Ready(Ok(true)) = self.receive(context) {
-            self.advance(None)?;
+        while self.end < self.incoming.len()
+            && let Poll::Ready(Ok(true)) = self.receive(context)
+        {
+            self.advance()?;
         }
         Poll::Ready(Err(self.fail(Why::Io(error.kind()))))
     }
 
-    /// Reads ciphertext; false at its end.
+    /// Reads ciphertext, as far as there is room for it; false at its end.
     fn receive(&mut self, context: &mut Context<'_>) -> Poll<io::Result<bool>> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
-        } else if self.start > 0 && self.incoming.len() - self.end < RECORD_BYTES {
-            self.incoming.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, self.end - self.start);
-        }
-        if self.end == self.incoming.len() {
-            // A message of the handshake may be longer; rustls limits it.
-            self.incoming.resize(2 * self.end, 0);
         }
         let mut buffer = ReadBuf::new(&mut self.incoming[self.end..]);
         ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer))?;
@@ -338,42 +301,10 @@ impl Encrypted {
     }
 }
 
-/// Appends the output of an encoder that needs a buffer large enough.
-fn append(
-    outgoing: &mut Vec<u8>,
-    mut encode: impl FnMut(&mut [u8]) -> Result<usize, EncodeError>,
-) -> Result<(), rustls::Error> {
-    let at = outgoing.len();
-    let size = match encode(&mut []) {
-        Err(EncodeError::InsufficientSize(InsufficientSizeError { required_size })) => {
-            required_size
-        }
-        _ => return Ok(()),
-    };
-    outgoing.resize(at + size, 0);
-    let written = encode(&mut outgoing[at..]);
-    let written = written.map_err(|error| rustls::Error::General(error.to_string()))?;
-    outgoing.truncate(at + written);
-    Ok(())
-}
-
-fn append_encrypted(
-    outgoing: &mut Vec<u8>,
-    plain: usize,
-    mut encrypt: impl FnMut(&mut [u8]) -> Result<usize, EncryptError>,
-) -> Result<(), rustls::Error> {
-    let at = outgoing.len();
-    outgoing.resize(at + plain + (plain / RECORD_BYTES + 2) * RECORD_OVERHEAD, 0);
-    let written = match encrypt(&mut outgoing[at..]) {
-        Err(EncryptError::InsufficientSize(InsufficientSizeError { required_size })) => {
-            outgoing.resize(at + required_size, 0);
-            encrypt(&mut outgoing[at..])
-        }
-        written => written,
-    };
-    let written = written.map_err(|error| rustls::Error::General(error.to_string()))?;
-    outgoing.truncate(at + written);
-    Ok(())
+/// Takes the bytes that the connection has to send, all in one piece.
+fn encode(connection: &mut ClientConnection, outgoing: &mut Vec<u8>) {
+    // A vector takes everything.
+    while connection.wants_write() && connection.write_tls(outgoing).is_ok() {}
 }
 
 impl AsyncRead for Encrypted {
@@ -388,16 +319,7 @@ impl AsyncRead for Encrypted {
             return Poll::Ready(Ok(()));
         }
         loop {
-            if this.taken < this.decrypted.len() {
-                let kept = &this.decrypted[this.taken..];
-                let count = kept.len().min(buffer.remaining());
-                buffer.put_slice(&kept[..count]);
-                this.taken += count;
-                return Poll::Ready(Ok(()));
-            }
-            this.decrypted.clear();
-            this.taken = 0;
-            let advanced = this.advance(Some(buffer));
+            let plaintext = this.hand_over(buffer);
             // If nothing can be sent any more, something that says why may still come.
             if let Poll::Ready(Ok(())) = this.send(context)
                 && let Some(writer) = this.writer.take()
@@ -408,8 +330,7 @@ impl AsyncRead for Encrypted {
                 // An error is kept, and comes with the next read.
                 return Poll::Ready(Ok(()));
             }
-            advanced?;
-            if this.is_closed {
+            if let Plaintext::Ended = plaintext? {
                 if !this.has_read && this.config.is_asked() {
                     return Poll::Ready(Err(this.fail(Why::Cut)));
                 }
@@ -431,44 +352,39 @@ impl AsyncWrite for Encrypted {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        if this.outgoing.len() - this.sent >= PENDING_BYTES_MAX {
-            ready!(this.send_for_writer(context))?;
+        this.check()?;
+        this.advance()?;
+        loop {
+            let count = this.connection.writer().write(bytes)?;
+            let sent = this.send_for_writer(context);
+            if let Poll::Ready(Err(error)) = sent {
+                return Poll::Ready(Err(error));
+            }
+            if count > 0 || bytes.is_empty() {
+                return Poll::Ready(Ok(count));
+            }
+            ready!(sent)?;
+            if this.connection.is_handshaking() {
+                // The handshake's end wakes it.
+                this.writer = Some(context.waker().clone());
+                return Poll::Pending;
+            }
         }
-        let room = PENDING_BYTES_MAX.saturating_sub(this.unencrypted.len());
-        if room == 0 {
-            // The handshake's end wakes it.
-            this.writer = Some(context.waker().clone());
-            return Poll::Pending;
-        }
-        let count = bytes.len().min(room);
-        this.unencrypted.extend_from_slice(&bytes[..count]);
-        this.advance(None)?;
-        if let Poll::Ready(Err(error)) = this.send_for_writer(context) {
-            return Poll::Ready(Err(error));
-        }
-        Poll::Ready(Ok(count))
     }
 
     /// Sends the encrypted bytes; those that wait for the handshake leave with its end.
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        this.advance(None)?;
+        this.check()?;
+        this.advance()?;
         ready!(this.send_for_writer(context))?;
         Pin::new(&mut this.stream).poll_flush(context)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if !this.connection.is_handshaking() && this.advance(None).is_ok() {
-            let incoming = &mut this.incoming[this.start..this.end];
-            if let Ok(ConnectionState::WriteTraffic(mut traffic)) =
-                this.connection.process_tls_records(incoming).state
-            {
-                let outgoing = &mut this.outgoing;
-                let ended =
-                    append_encrypted(outgoing, 0, |buffer| traffic.queue_close_notify(buffer));
-                ended.map_err(io::Error::other)?;
-            }
+        if !this.connection.is_handshaking() && this.failure.is_none() {
+            this.connection.send_close_notify();
         }
         ready!(this.send_for_writer(context))?;
         Pin::new(&mut this.stream).poll_shutdown(context)

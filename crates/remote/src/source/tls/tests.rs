@@ -660,7 +660,7 @@ async fn a_session_that_is_cut_is_no_end() {
     assert!(explain(&error).is_retryable(), "{error}");
 }
 
-/// rustls's way without buffers of its own panicked at a call after an error.
+/// A connection that has failed is called again by its reader, and answers with the same error.
 #[tokio::test]
 async fn damage_on_the_way_is_an_error_wherever_it_is() {
     let authority = Authority::new("Test CA");
