@@ -9,12 +9,13 @@ use futures::future::{BoxFuture, OptionFuture};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::watch;
 use xrootd::client::{Client, Event};
-use xrootd::profile::{Authentication, Start};
+use xrootd::profile::Authentication;
 
 use super::XrootdServer;
 use super::logins::LoginTurn;
 use super::opening::{Opening, Ready};
 use super::session::{Early, Session};
+use super::starts::ConnectionStart;
 use crate::clock::{Clock, sleep_until};
 use crate::error::Result;
 use crate::source::network::Stream;
@@ -154,29 +155,27 @@ impl XrootdServer {
         link.send(ConnectionEvent::Reached);
         let mut opening = opening;
         let mut turn = None;
-        let is_bold = self.is_bold(&opening, !early.commands.is_empty());
-        if is_bold {
-            opening.be_bold();
-        } else if early.commands.is_empty() && opening.is_costly() && !self.is_scout(&opening) {
+        let newcomer = opening.newcomer(!early.commands.is_empty());
+        let mut start = self.starts.lock().start(newcomer);
+        if start == ConnectionStart::BareBurst {
+            opening.leave_credential_out();
+        } else if start == ConnectionStart::InTurn {
             turn = match self.wait(&mut early, link).await {
                 Some(turn) => turn,
                 None => return Ok(()),
             };
-            opening.profile = self.profile.lock().clone();
+            opening.profile = self.starts.lock().profile().clone();
             opening.careful &= opening.profile.authentication == Authentication::Unknown;
             if opening.profile.insists_on_tls && opening.tls.is_none() {
                 // Others have found out meanwhile how to begin.
                 opening = self.prepare().await?;
             }
+            let newcomer = opening.newcomer(!early.commands.is_empty());
+            start = self.starts.lock().after_others(newcomer);
         }
-        let Opening { config, profile, careful, tls, ready, shown } = opening;
-        let start = match careful {
-            _ if is_bold => Start::Burst,
-            true => Start::Careful,
-            false => self.start(!early.commands.is_empty()),
-        };
+        let Opening { config, profile, tls, ready, shown, .. } = opening;
         let early_hello = config.early_hello;
-        let client = Client::new(config, profile, start);
+        let client = Client::new(config, profile, start.of_client());
         let session = Session::new(client, self.pages.clone(), self.opens_say_nothing.clone());
         let mut driver = Driver { session, link };
         let mut wire = Wire::new(stream, tls);
@@ -201,10 +200,10 @@ impl XrootdServer {
             stream.map_err(|error| self.unreachable(&error))
         };
         let (stream, opening) = tokio::try_join!(connecting, self.prepare())?;
-        let Opening { config, profile, careful, tls, ready, shown } = opening;
-        let start = if careful { Start::Careful } else { self.start(true) };
+        let start = self.starts.lock().after_others(opening.newcomer(true));
+        let Opening { config, profile, tls, ready, shown, .. } = opening;
         let early_hello = config.early_hello;
-        let mut caller = begin(Client::new(config, profile, start));
+        let mut caller = begin(Client::new(config, profile, start.of_client()));
         let mut wire = Wire::new(stream, tls);
         if early_hello {
             wire.take_from(&mut caller);
@@ -222,7 +221,7 @@ impl XrootdServer {
                 return error;
             }
             // It may have been too early for this server: once more without.
-            self.loses_hello.store(true, Ordering::Relaxed);
+            self.starts.lock().hello_lost();
             error.retryable(true)
         })
     }
@@ -389,8 +388,9 @@ impl XrootdServer {
                 }
                 Event::SessionFailed { error, retry } => {
                     self.learn(caller.client());
+                    let ended = self.session_error(&error, retry);
                     self.note_refusal(&error, caller.client(), credentials.shown);
-                    return Err(self.session_error(&error, retry));
+                    return Err(ended);
                 }
                 event => caller.hear(self, event),
             }

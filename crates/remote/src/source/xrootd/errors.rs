@@ -1,6 +1,5 @@
 //! Errors of connections and of servers as those of this crate, with the server of the request.
 
-use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use credentials::{Claims, Token};
@@ -11,9 +10,6 @@ use super::{XrootdServer, causes};
 use crate::address::Address;
 use crate::error::{Error, ErrorKind};
 use crate::source::tls::{self, Failure};
-
-/// Credentials that a server refuses one after the other, until the refusal counts.
-const REFUSALS_MAX: usize = 3;
 
 /// How a session was logged in.
 pub struct Login {
@@ -64,18 +60,13 @@ impl XrootdServer {
         let by = client.authenticated_by();
         let skipped = client.skipped().iter().map(ToString::to_string).collect();
         *self.login.lock() = Some(Login { by, skipped });
-        self.refusals.store(0, Ordering::Relaxed);
+        self.starts.lock().logged_in();
     }
 
     /// Whether a refused login may be a slip: beside others, or after some that were accepted.
     fn may_be_a_slip(&self, error: &SessionError) -> bool {
         let SessionError::NoAuthentication { skipped, .. } = error else { return false };
-        if !skipped.iter().any(|skipped| skipped.by_server) {
-            return false;
-        }
-        let before = self.refusals.load(Ordering::Relaxed);
-        let has_others = self.alive.load(Ordering::Relaxed) > 1 || self.login.lock().is_some();
-        has_others && before + 1 < REFUSALS_MAX
+        skipped.iter().any(|skipped| skipped.by_server) && self.starts.lock().may_be_a_slip()
     }
 
     pub(super) fn session_error(&self, error: &SessionError, retry: HowToRetry) -> Error {
@@ -90,9 +81,6 @@ impl XrootdServer {
             _ => ErrorKind::Connection,
         };
         let may_be_a_slip = self.may_be_a_slip(error);
-        if matches!(error, SessionError::NoAuthentication { .. }) {
-            self.refusals.fetch_add(1, Ordering::Relaxed);
-        }
         let (text, remedies) = self.explained(error);
         let said = Error::new(kind, self.with_user(kind, text))
             .retryable(may_be_a_slip || self.may_recover(error) || retry != HowToRetry::No)
@@ -176,7 +164,7 @@ impl XrootdServer {
     /// another, but one that has never made sense is no such server.
     fn may_recover(&self, error: &SessionError) -> bool {
         let slip = matches!(error, SessionError::Protocol(_));
-        error.is_retryable() || (slip && self.profile.lock().version.is_some())
+        error.is_retryable() || (slip && self.starts.lock().profile().version.is_some())
     }
 
     /// Of a request for the file of this address.

@@ -14,22 +14,23 @@ mod pages;
 mod redirect;
 mod remembered;
 mod session;
+mod starts;
 
 use std::hash::RandomState;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use credentials::{TokenUse, Wallet};
 use futures::future::BoxFuture;
 use mutex::Mutex;
 use xrootd::client::{Client, ClientConfig};
-use xrootd::profile::{Authentication, HandleOrder, Profile, ReadvLimits, Start};
 
 use self::errors::Login;
 use self::logins::Logins;
 use self::pages::Pages;
 use self::remembered::Remembered;
+use self::starts::Starts;
 use super::network::Network;
 use super::tls::Peer;
 use super::{ConnectionEvent, DriverLink, Server, ServerTraits};
@@ -61,28 +62,17 @@ pub struct XrootdServer {
     wallet: Wallet,
     /// How the latest session was logged in, for errors.
     login: Mutex<Option<Login>>,
-    /// Connections there are, up or not.
-    alive: AtomicUsize,
-    /// Logins in a row that the server has refused for their credential.
-    refusals: AtomicUsize,
     /// The server's identity in the latest connection inside TLS.
     encryption: Mutex<Option<Arc<Peer>>>,
-    /// TLS that began without waiting for the server's consent has come to nothing.
-    loses_hello: AtomicBool,
     /// The note that the server is not verified has been sent.
     has_warned: AtomicBool,
     network: Arc<dyn Network>,
-    /// The server's features, as its connections have learnt them.
-    profile: Mutex<Profile>,
+    /// How connections start, and the server's features, as its connections have learnt them.
+    starts: Mutex<Starts>,
     remembered: Remembered,
     pages: Arc<Pages>,
     logins: Logins,
-    /// A connection has sent everything at once, which shows how the server takes it.
-    has_burst: AtomicBool,
-    /// A careful connection asks which credential is wanted, beside that.
-    has_scout: AtomicBool,
-    /// The credential for whose refusal nothing is sent behind one any more, as a hash by `hasher`.
-    refused: Mutex<Option<u64>>,
+    /// Hashes credentials, to tell one from another.
     hasher: RandomState,
     /// It answers opens without a stat of the file.
     opens_say_nothing: Arc<AtomicBool>,
@@ -114,22 +104,16 @@ impl XrootdServer {
             insecure: config.insecure,
             wallet: config.wallet.wanted_for(wanted(url, false)),
             login: Mutex::default(),
-            alive: AtomicUsize::new(0),
-            refusals: AtomicUsize::new(0),
             encryption: Mutex::default(),
-            loses_hello: AtomicBool::new(false),
             has_warned: AtomicBool::new(false),
             host: parsed.host,
             port: parsed.port,
             config: client,
             network,
-            profile: Mutex::new(profile),
+            starts: Mutex::new(Starts::new(profile)),
             remembered,
             pages,
             logins: Logins::new(),
-            has_burst: AtomicBool::new(false),
-            has_scout: AtomicBool::new(false),
-            refused: Mutex::default(),
             hasher: RandomState::new(),
             opens_say_nothing: Arc::default(),
             asked_limits: AtomicBool::new(false),
@@ -142,48 +126,12 @@ impl XrootdServer {
         XrootdServer { wallet: self.wallet.wanted_for(wanted(url, true)), ..self }
     }
 
-    /// Of the connections to an unknown server, the first that has something to ask sends
-    /// everything at once; those beside it ask politely, so that nothing is lost where the server
-    /// wants to know who asks first.
-    fn start(&self, has_questions: bool) -> Start {
-        let profile = self.profile.lock();
-        let known = profile.burst.is_some() || profile.authentication != Authentication::Unknown;
-        if known || (has_questions && !self.has_burst.swap(true, Ordering::Relaxed)) {
-            profile.start()
-        } else {
-            Start::Careful
-        }
-    }
-
-    /// Adds the features that a session has learnt; those that it does not know stay.
+    /// Adds the features that a session has learnt.
     pub(super) fn learn(&self, client: &Client) {
-        let learnt = client.profile();
-        let mut profile = self.profile.lock();
-        let before = profile.clone();
-        if learnt.authentication != Authentication::Unknown {
-            profile.authentication = learnt.authentication.clone();
-        }
-        if learnt.handles != HandleOrder::Unknown {
-            profile.handles = learnt.handles;
-        }
-        if learnt.readv != ReadvLimits::default() {
-            profile.readv = learnt.readv;
-        }
-        profile.burst = learnt.burst.or(profile.burst);
-        profile.cuts = match learnt.burst {
-            Some(true) => learnt.cuts,
-            // A session that began before the cut knows nothing of it.
-            _ => learnt.cuts.max(profile.cuts),
-        };
-        if learnt.insists_on_tls && !profile.insists_on_tls {
-            profile.insists_on_tls = true;
-            // The burst was lost for want of TLS, and for nothing else.
-            self.has_burst.store(false, Ordering::Relaxed);
-        }
-        profile.version = learnt.version.or(profile.version);
-        profile.flags = learnt.flags.or(profile.flags);
-        self.pages.learn(profile.flags);
-        self.remembered.learn(&before, &profile);
+        let mut starts = self.starts.lock();
+        let before = starts.learn(client.profile());
+        self.pages.learn(starts.profile().flags);
+        self.remembered.learn(&before, starts.profile());
     }
 }
 
@@ -203,7 +151,7 @@ impl Server for XrootdServer {
     }
 
     fn traits(&self) -> ServerTraits {
-        let limits = self.profile.lock().readv;
+        let limits = self.starts.lock().profile().readv;
         ServerTraits {
             segments_max: if self.pages.are_demanded() { 1 } else { limits.segments_max },
             segment_bytes_max: limits.segment_bytes_max,
@@ -228,9 +176,9 @@ impl Server for XrootdServer {
 
     fn run(self: Arc<Self>, mut link: DriverLink) -> BoxFuture<'static, ()> {
         Box::pin(async move {
-            self.alive.fetch_add(1, Ordering::Relaxed);
+            self.starts.lock().opened();
             let error = self.converse(&mut link).await.err();
-            self.alive.fetch_sub(1, Ordering::Relaxed);
+            self.starts.lock().closed();
             link.send(ConnectionEvent::Disconnected { error });
         })
     }

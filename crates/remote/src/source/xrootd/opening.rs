@@ -3,7 +3,6 @@
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use credentials::{Kind, Token, Wallet, remedy};
@@ -13,8 +12,9 @@ use tokio::task::spawn_blocking;
 use xrootd::auth::{Credential, Method, krb5, offers};
 use xrootd::client::{Client, ClientConfig, Tls};
 use xrootd::error::SessionError;
-use xrootd::profile::{Authentication, Profile, Start};
+use xrootd::profile::{Authentication, Profile};
 
+use super::starts::Newcomer;
 use super::{XrootdServer, gsi};
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::tls::{self, TlsConfig, Trust};
@@ -37,15 +37,21 @@ pub struct Opening {
 }
 
 impl Opening {
+    /// The connection as far as its start depends on it.
+    pub fn newcomer(&self, asks: bool) -> Newcomer {
+        let in_clear = self.config.tls == Tls::NotOffered;
+        Newcomer { asks, careful: self.careful, in_clear, costly: self.is_costly() }
+    }
+
     /// A login by gsi takes a tenth of a second of a server's processor, for xrootd 5 makes up a
     /// prime each time. Sixteen at once would hold up the one with the first request.
-    pub fn is_costly(&self) -> bool {
+    fn is_costly(&self) -> bool {
         let of_gsi = |ready: &Ready| ready.method == Method::Gsi && ready.outcome.is_ok();
         self.config.unasked == Some(Method::Gsi) || self.ready.iter().any(of_gsi)
     }
 
     /// Everything leaves at once, without credentials that the server has not requested.
-    pub fn be_bold(&mut self) {
+    pub fn leave_credential_out(&mut self) {
         self.config.unasked = None;
         self.ready.clear();
     }
@@ -97,7 +103,8 @@ pub fn methods(wallet: &Wallet, user: &str) -> (Vec<Method>, Vec<String>) {
 impl XrootdServer {
     /// Prepares the first messages of a connection.
     pub(super) async fn prepare(&self) -> Result<Opening> {
-        let profile = self.profile.lock().clone();
+        let mut profile = self.starts.lock().profile().clone();
+        let takes_early_hello = self.starts.lock().takes_early_hello();
         let mut config = self.config.clone();
         let unknown = profile.authentication == Authentication::Unknown;
         let at_hand = if unknown { self.at_hand().await } else { None };
@@ -117,9 +124,7 @@ impl XrootdServer {
             false if self.asks_tls || profile.insists_on_tls || wants_token => Tls::Wanted,
             false => Tls::NotOffered,
         };
-        config.early_hello = config.tls != Tls::NotOffered
-            && profile.takes_early_hello()
-            && !self.loses_hello.load(Ordering::Relaxed);
+        config.early_hello = config.tls != Tls::NotOffered && takes_early_hello;
         let tls = match config.tls {
             Tls::NotOffered => None,
             _ => Some(self.tls_config().await?),
@@ -129,46 +134,21 @@ impl XrootdServer {
             ready.push(self.fetch(method.clone(), String::new()).await);
         }
         let shown = self.hasher.hash_one(&ready);
-        let profile = self.reconsidered(profile, shown);
+        if self.starts.lock().shows(shown) {
+            profile.burst = Some(true);
+        }
         Ok(Opening { config, profile, careful, tls, ready, shown })
-    }
-
-    /// Whether a connection to an unknown server asks at once although the user has a credential:
-    /// one does, as most servers are public, if another connection asks politely beside it. So
-    /// nothing is lost where the server wants to know who asks.
-    pub(super) fn is_bold(&self, opening: &Opening, has_questions: bool) -> bool {
-        opening.careful
-            && has_questions
-            && opening.config.tls == Tls::NotOffered
-            && opening.profile.start() == Start::Burst
-            && self.alive.load(Ordering::Relaxed) > 1
-            && !self.has_burst.swap(true, Ordering::Relaxed)
-    }
-
-    /// Whether a connection is the one that asks politely beside the bold one, and so does not wait
-    /// for others to log in.
-    pub(super) fn is_scout(&self, opening: &Opening) -> bool {
-        opening.careful && !self.has_scout.swap(true, Ordering::Relaxed)
     }
 
     /// Requests behind a credential were lost with it.
     pub(super) fn note_refusal(&self, error: &SessionError, client: &Client, shown: u64) {
+        if matches!(error, SessionError::NoAuthentication { .. }) {
+            self.starts.lock().login_refused();
+        }
         let for_it = matches!(error, SessionError::AuthenticationFirst { .. });
         if for_it && client.profile().burst == Some(false) {
-            *self.refused.lock() = Some(shown);
+            self.starts.lock().requests_lost(shown);
         }
-    }
-
-    /// The server may take requests at once again, if it was for a refused credential that it did
-    /// not, and the user has another one now.
-    fn reconsidered(&self, mut profile: Profile, shown: u64) -> Profile {
-        let mut refused = self.refused.lock();
-        if refused.is_some_and(|refused| refused != shown) {
-            *refused = None;
-            profile.burst = Some(true);
-            self.profile.lock().burst = Some(true);
-        }
-        profile
     }
 
     /// The client's side of TLS with this server. No certificate is shown: none asks for it.
