@@ -13,6 +13,7 @@ from .._shown import shown
 from ..errors import Error, InvalidArgumentError, UnfinishedWarning, warn
 from ..merging import Merged, merge
 from ._arguments import count
+from ._folders import FolderAddress
 from ._options import Options
 from .writable import recreate
 
@@ -60,19 +61,11 @@ class SharedOutput:
         self._options = options
         address, mark, query = self._path.partition("?")
         # Files of an earlier run must not be taken for parts.
-        self._folder = f"{address}.parts-{secrets.token_hex(8)}"
-        self._query = mark + query
+        self._folder = FolderAddress(f"{address}.parts-{secrets.token_hex(8)}", mark + query)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without secrets: a worker shows its own."""
-        path = expanded(self._path)
-        if "://" not in path or path == self._path:
-            return self.__dict__
-        query = path.partition("?")[2]
-        # The number of the whole address here is not that of a part.
-        said = [each for each in query.split("&") if not each.startswith("farroot.given=")]
-        told = _core.for_others(self._folder + self._query).partition("?")[0]
-        return {**self.__dict__, "_path": path, "_folder": told, "_query": f"?{'&'.join(said)}"}
+        return {**self.__dict__, "_path": expanded(self._path)}
 
     def __repr__(self) -> str:
         return f"<SharedOutput {shown(self._path)!r}>"
@@ -92,7 +85,7 @@ class SharedOutput:
         return recreate(self._place(count(number, "number", 0)), **self._options)
 
     def _place(self, number: int) -> str:
-        return f"{self._folder}/{number:0{_DIGITS}}.root{self._query}"
+        return self._folder.file(f"{number:0{_DIGITS}}.root")
 
     @ours
     def commit(self, parts: int, **options: Any) -> Merged:
@@ -132,9 +125,9 @@ class SharedOutput:
             except FileNotFoundError:
                 continue
         try:
-            _core.remove_folder(self._folder + self._query)
+            _core.remove_folder(self._folder.folder + self._folder.query)
         except FileNotFoundError:
             pass
         except Error as error:
             # A worker that is still writing, or was killed while it wrote.
-            warn(f"{self._folder} is left: {error}", UnfinishedWarning)
+            warn(f"{self._folder.folder} is left: {error}", UnfinishedWarning)
