@@ -28,6 +28,7 @@ GROUPS = {
             "SharedOutput",
             "WriteReport",
             "as_TGraph",
+            "dask_write",
             "to_writable",
         ),
         *("ZLIB", "LZMA", "LZ4", "ZSTD"),

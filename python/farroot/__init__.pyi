@@ -146,6 +146,7 @@ from .writing import WritableTree as WritableTree
 from .writing import WriteReport as WriteReport
 from .writing import as_TGraph as as_TGraph
 from .writing import create as create
+from .writing import dask_write as dask_write
 from .writing import recreate as recreate
 from .writing import update as update
 from .writing.identify import to_writable as to_writable

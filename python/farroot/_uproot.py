@@ -131,7 +131,7 @@ _INSIDE = "it is part of how uproot works inside"
 #: Names in the module ``uproot``.
 NAMES = {
     "sink": "the address says where a file is written: root://, https://, s3:// or a path",
-    **dict.fromkeys(("dask_write", "graphed_head", "graphed_write"), _DASK),
+    **dict.fromkeys(("graphed_head", "graphed_write"), _DASK),
     **dict.fromkeys(
         (
             *("FSSpecSource", "HTTPSource", "MemmapSource", "MultithreadedFileSource"),

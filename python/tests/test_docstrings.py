@@ -24,6 +24,7 @@ WITHOUT = {"Files", "__version__", "LiveTimeline"}
 #: Checks for the packages that only some examples need.
 NEEDS: dict[str, Callable[[], None]] = {
     "dask": need_dask,
+    "dask_write": need_dask,
     "graphed": need_graphed,
     "Parameter": need_root,
     "from_pyroot": need_root,

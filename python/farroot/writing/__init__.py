@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import identify
 from ._report import WriteReport
+from .dask import dask_write
 from .directories import WritableDirectory
 from .identify import as_TGraph
 from .shared import SharedOutput
@@ -21,6 +22,7 @@ __all__ = [
     "WriteReport",
     "as_TGraph",
     "create",
+    "dask_write",
     "identify",
     "recreate",
     "update",
