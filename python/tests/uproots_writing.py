@@ -17,7 +17,8 @@ import functools
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,6 +27,7 @@ import pytest
 
 import farroot
 import farroot.writing.identify
+from farroot import _by_root
 
 from .skips import corpus_folder
 
@@ -44,6 +46,8 @@ class Suite:
         self.is_replaced = is_replaced
         self.outcomes: dict[str, tuple[str, str]] = {}
         self._writes = False
+        #: What is replaced in uproot's modules: module, name, uproot's own and the replacement.
+        self._replaced: list[tuple[Any, str, Any, Any]] = []
 
     def pytest_configure(self) -> None:
         import uproot
@@ -54,15 +58,40 @@ class Suite:
         for name in FUNCTIONS:
             function = self._noted(getattr(farroot_or_uproot, name))
             for module in (uproot, uproot.writing, uproot.writing.writable):
-                setattr(module, name, function)
+                self._replace(module, name, function)
         if not self.is_replaced:
             return
         for name in CLASSES:
             for module in (uproot, uproot.writing, uproot.writing.writable):
-                setattr(module, name, getattr(farroot.writing, name))
+                self._replace(module, name, getattr(farroot.writing, name))
         for name in farroot.writing.identify.__all__:
-            setattr(uproot.writing.identify, name, getattr(farroot.writing.identify, name))
-        uproot.as_TGraph = farroot.as_TGraph
+            self._replace(uproot.writing.identify, name, getattr(farroot.writing.identify, name))
+        self._replace(uproot, "as_TGraph", farroot.as_TGraph)
+        self._replace(uproot, "dask_write", self._noted(farroot.dask_write))
+        # farroot writes objects of uproot with uproot itself.
+        by_uproot = _by_root.written_by_uproot
+
+        @contextmanager
+        def written_by_uproot(obj: Any) -> Iterator[Any]:
+            with self._uproots_own(), by_uproot(obj) as file:
+                yield file
+
+        farroot.writing.identify.written_by_uproot = written_by_uproot  # type: ignore[attr-defined]
+
+    def _replace(self, module: Any, name: str, new: Any) -> None:
+        self._replaced.append((module, name, getattr(module, name, None), new))
+        setattr(module, name, new)
+
+    @contextmanager
+    def _uproots_own(self) -> Iterator[None]:
+        """A block in which nothing of uproot is replaced."""
+        for module, name, own, _ in self._replaced:
+            setattr(module, name, own)
+        try:
+            yield
+        finally:
+            for module, name, _, new in self._replaced:
+                setattr(module, name, new)
 
     def _noted(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
