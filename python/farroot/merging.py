@@ -105,10 +105,10 @@ def merge(
         target: A path or an address.
         sources: One or several addresses, which may be globs as for :func:`farroot.iterate`.
         overwrite: Whether to replace a file that is there.
-        append: Whether a file that is there is the first source, before the others. It has its old
-            content until the new one is complete.
+        append: Whether the sources are added to a file that is there. It grows in place where
+            possible, and has its old content until the merge is complete.
         only: Paths of the objects and tables to merge, or of directories with all within them;
-            globs, too. Without one, all are merged.
+            globs, too. Without one, all are merged. With ``append``, the target keeps its own.
         without: Those to leave out.
         missing: Branches that not all sources have are an error (``"strict"``), left out where the
             first source lacks them (``"filter"``), or filled with zeros, empty texts and empty

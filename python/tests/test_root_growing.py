@@ -154,6 +154,40 @@ def test_root_goes_on_with_a_tree_that_has_grown(tmp_path: Path) -> None:
     assert read_by_root(path, "d/t", ["x"]) == expected
 
 
+@pytest.mark.parametrize("flushed", [7, 25])
+def test_a_merge_appends_to_a_file_of_root(tmp_path: Path, flushed: int) -> None:
+    """Entries of ROOT's tree are in baskets within its record, too."""
+    path, other = tmp_path / "f.root", tmp_path / "other.root"
+    for each in (path, other):
+        by_root(TREE, each, 505, flushed)
+    with farroot.open(path) as file:
+        names = file["d/t"].keys()
+        before = {name: file["d/t"][name].array() for name in names}
+    inode = path.stat().st_ino
+    for times in (2, 3):
+        merged = farroot.merge(path, other, append=True)
+        assert merged.tables == {"d/t": 25 * times}
+    assert path.stat().st_ino == inode
+    expected = {name: 3 * ak.to_list(each) for name, each in before.items()}
+    assert arrays(farroot, checked(path), "d/t", expected) == expected
+    flat = [name for name in expected if name not in ("matrix", "nested")]
+    assert read_by_root(path, "d/t", flat) == {name: expected[name] for name in flat}
+    assert farroot.open(path)["d/t"].aliases == {"twice": "2*i"}
+
+
+def test_a_merge_appends_to_an_rntuple_of_root(tmp_path: Path) -> None:
+    path, other = tmp_path / "f.root", tmp_path / "other.root"
+    by_root(NTUPLE, path)
+    by_root(NTUPLE, other)
+    before = arrays(farroot, path, "n", ["i", "list", "text"])
+    for _ in range(2):
+        farroot.merge(path, other, append=True)
+    expected = {name: 3 * each for name, each in before.items()}
+    assert arrays(farroot, checked(path), "n", expected) == expected
+    entries = json.loads(by_root(BY_ROOT, path, "n"))
+    assert {name: [entry[name] for entry in entries] for name in expected} == expected
+
+
 def test_root_reads_all_kinds_of_branches_that_have_grown(tmp_path: Path) -> None:
     names = [name for name in COLUMNS if name not in ("matrix", "nested", "texts", "arrays")]
     columns = {name: COLUMNS[name] for name in names}

@@ -33,7 +33,7 @@ pub struct MergeArguments {
     /// Replace an existing file
     #[arg(short, long, action = clap::ArgAction::Count)]
     force: u8,
-    /// Append to TARGET, if it exists: its content comes before that of the sources
+    /// Append to TARGET, if it exists: its content comes first, and it grows in place if possible
     #[arg(short, long)]
     append: bool,
     /// Merge only this object, or all in this directory; may be a glob, and given several times

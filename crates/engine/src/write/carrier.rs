@@ -25,7 +25,7 @@ async fn run(
     options: &WriteOptions,
     is_update: bool,
 ) -> Result<Written> {
-    let mut order = Order { is_update, has_checkpoints: options.checkpoint.is_some(), last: None };
+    let mut order = SyncOrder::new(is_update, options.checkpoint.is_some());
     loop {
         let writes = match flow.next_writes() {
             Next::Write(writes) => writes,
@@ -61,17 +61,21 @@ async fn run(
 }
 
 /// The order in which writes have to be synced, for a crash to leave a file that can be read.
-struct Order {
+pub(super) struct SyncOrder {
     is_update: bool,
     has_checkpoints: bool,
     /// Where the last write began, if it replaced something.
     last: Option<u64>,
 }
 
-impl Order {
+impl SyncOrder {
+    pub fn new(is_update: bool, has_checkpoints: bool) -> SyncOrder {
+        SyncOrder { is_update, has_checkpoints, last: None }
+    }
+
     /// Whether all that was written has to be safe before a write at an offset of a file of that
     /// length.
-    fn needs_sync(&mut self, offset: u64, len: u64) -> bool {
+    pub fn needs_sync(&mut self, offset: u64, len: u64) -> bool {
         let replaced = (offset < len).then_some(offset);
         match (std::mem::replace(&mut self.last, replaced), replaced) {
             // New records before the fields that lead to them; the header before directories.

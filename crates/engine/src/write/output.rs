@@ -92,7 +92,12 @@ impl FileOutput {
     ) -> Result<Self> {
         // First, as from then on no other writer changes the file.
         let upload = session.remote().append_to(address).await?;
-        let (file, before) = match reopened(session, address, upload.len(), &options).await {
+        let len = upload.len();
+        let reopen = async {
+            let before = session.open(address, Speculation::Eager).await?;
+            Ok((reopened(&before, len, options.reproducible).await?, before))
+        };
+        let (file, before) = match reopen.await {
             Ok(reopened) => reopened,
             Err(error) => {
                 upload.abandon().await;
@@ -330,23 +335,19 @@ impl Drop for FileOutput {
     }
 }
 
-/// A file of so many bytes, with all that writing it further needs to know.
-async fn reopened(
-    session: &Session,
-    address: &str,
-    len: u64,
-    options: &WriteOptions,
-) -> Result<(FileWriter, File)> {
-    let file = session.open(address, Speculation::Eager).await?;
+/// Goes on with an open file, which has so many bytes.
+///
+/// # Errors
+/// `Changed` for another number of bytes; those of reading it, and as [`FileWriter::reopen`].
+pub(super) async fn reopened(file: &File, len: u64, reproducible: bool) -> Result<FileWriter> {
     let existing = file.reading(|_, known| Existing::read(known)).await?;
     if existing.end() != len {
         let text = format!("the file had {len} bytes, and now has {}", existing.end());
         let error = Error::new(ErrorKind::Changed, text).with_url(file.url());
         return Err(error.with_advice("another program writes to it: wait for its end"));
     }
-    let Stamp { datime, .. } = Stamp::new(options.reproducible)?;
-    let writer = FileWriter::reopen(existing, datime).located(file.url())?;
-    Ok((writer, file))
+    let Stamp { datime, .. } = Stamp::new(reproducible)?;
+    FileWriter::reopen(existing, datime).located(file.url())
 }
 
 fn given_up() -> Error {

@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::located::Located;
+use crate::write::carrier::SyncOrder;
 
 /// Maximum number of queued messages, and bytes with which a message is full: each message wakes a
 /// task, and a basket may have only a few hundred bytes.
@@ -30,10 +31,11 @@ pub struct Carrier {
 }
 
 impl Carrier {
-    pub fn start(upload: Upload) -> Self {
+    /// `is_update` for a file that grows: new records are synced before fields that lead to them.
+    pub fn start(upload: Upload, is_update: bool) -> Self {
         let url = upload.address().to_owned();
         let (messages, receiver) = mpsc::channel(MESSAGES_MAX);
-        Carrier { url, messages, task: Some(tokio::spawn(carry(upload, receiver))) }
+        Carrier { url, messages, task: Some(tokio::spawn(carry(upload, is_update, receiver))) }
     }
 
     /// Hands over all that the file has to write. The reservations are dropped once the place has
@@ -88,11 +90,19 @@ impl Carrier {
     }
 }
 
-async fn carry<T>(mut upload: Upload, mut messages: mpsc::Receiver<Message<T>>) -> Result<Written> {
+async fn carry<T>(
+    mut upload: Upload,
+    is_update: bool,
+    mut messages: mpsc::Receiver<Message<T>>,
+) -> Result<Written> {
+    let mut order = SyncOrder::new(is_update, false);
     while let Some(message) = messages.recv().await {
         match message {
             Message::Write(writes, _counted) => {
                 for Write { offset, bytes, is_replaced } in writes {
+                    if order.needs_sync(offset, upload.len()) {
+                        upload.sync().await?;
+                    }
                     upload.write(offset, bytes, is_replaced).await?;
                 }
             }
@@ -149,7 +159,8 @@ mod tests {
     /// and panicked.
     #[tokio::test]
     async fn what_could_not_be_written_is_given_up_after_its_error() {
-        let mut carrier = Carrier::start(Upload::new("place".into(), Box::new(Place(None)), 0));
+        let mut carrier =
+            Carrier::start(Upload::new("place".into(), Box::new(Place(None)), 0), false);
         let error = loop {
             let write = Write { offset: 0, bytes: vec![1; 5].into(), is_replaced: false };
             if let Err(error) = carrier.send(Message::Write(vec![write], Vec::new())).await {
@@ -167,7 +178,7 @@ mod tests {
         let permits = Arc::new(Semaphore::new(0));
         let upload = Upload::new("place".into(), Box::new(Place(Some(permits.clone()))), 0);
         let (messages, receiver) = mpsc::channel(MESSAGES_MAX);
-        let task = tokio::spawn(carry(upload, receiver));
+        let task = tokio::spawn(carry(upload, false, receiver));
         let (counted, mut dropped) = mpsc::channel::<()>(1);
         let write = |offset| Write { offset, bytes: vec![1; 5].into(), is_replaced: false };
         let message = Message::Write(vec![write(0), write(5)], vec![counted]);

@@ -86,6 +86,13 @@ impl CopyOptions {
         Ok(CopyOptions { merge, chosen: None, objects })
     }
 
+    /// The same for an existing output, which keeps all that it has.
+    pub fn of_existing_output(mut self) -> CopyOptions {
+        self.merge.without_tables = false;
+        self.objects = ObjectFilter::default();
+        self
+    }
+
     /// Whether all inputs are read before the first is copied: a chosen table is copied input by
     /// input, so that each is opened once.
     pub fn reads_all_first(&self) -> bool {

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use remote::{Result, Written};
-use rootfile::write::{DirectoryId, Encoders};
+use rootfile::write::{DirectoryId, Encoders, FileWriter, WritableObject};
 
 use super::carrier::Carrier;
 use super::later::LaterObjects;
 use super::options::MergeReport;
-use super::plan::{MergePlan, Output, OutputContent};
+use super::plan::{MergePlan, Output, OutputContent, UnchangedKind};
 use super::processes;
 use super::table::{Coding, TableDestination};
 use crate::located::Located;
@@ -33,8 +33,9 @@ pub async fn run(
         put(&mut plan, at, &mut encoders, &mut report, url)?;
         carrier.drain(&mut plan.writer, Vec::new()).await?;
     }
-    let MergePlan { mut writer, processes, notes, .. } = plan;
-    for (number, process) in processes {
+    let MergePlan { mut writer, processes, existing_processes, notes, .. } = plan;
+    let is_new = |number: &u16| !existing_processes.contains(number);
+    for (number, process) in processes.into_iter().filter(|(number, _)| is_new(number)) {
         writer.put(DirectoryId::TOP, &processes::name(number), Arc::new(*process));
     }
     OWN.iter().for_each(|class| writer.infos().need(class));
@@ -69,7 +70,13 @@ fn put(
 ) -> Result<()> {
     let compression = plan.compression();
     let MergePlan { writer, outputs, notes, .. } = plan;
-    let Output { path, name, directory, content, inputs, differs, .. } = &mut outputs[at];
+    let Output { path, name, directory, content, inputs, differs, existing, .. } = &mut outputs[at];
+    let directory = *directory;
+    let existing = *existing;
+    let put = |writer: &mut FileWriter, object: Arc<dyn WritableObject>| match existing {
+        Some(existing) => writer.put_in_place(directory, name, existing.cycle, object),
+        None => writer.put(directory, name, object),
+    };
     if *inputs < report.inputs {
         notes.push(format!("{path} is in {inputs} of {} inputs only", report.inputs));
     }
@@ -78,20 +85,28 @@ fn put(
     }
     match std::mem::replace(content, OutputContent::Nothing) {
         OutputContent::Table(table) => {
-            let to = TableDestination { writer: &mut *writer, directory: *directory };
+            let to = TableDestination { writer: &mut *writer, directory };
             let finished = table.finish(to, Coding { compression, encoders }).located(url)?;
             report.tables.push((path.clone(), finished.entries));
             notes.extend(finished.notes.into_iter().map(|note| format!("{path}: {note}")));
-            writer.put(*directory, name, finished.object);
+            put(writer, finished.object);
         }
         OutputContent::Sum(sum) => {
             report.histograms += 1;
-            writer.put(*directory, name, Arc::new(sum.finish().located(url)?));
+            put(writer, Arc::new(sum.finish().located(url)?));
         }
         OutputContent::Object(object) => {
             report.objects += 1;
-            writer.put(*directory, name, Arc::new(*object));
+            // That of the file is the first.
+            if existing.is_none() {
+                put(writer, Arc::new(*object));
+            }
         }
+        OutputContent::Unchanged(kind) => match kind {
+            UnchangedKind::Table(entries) => report.tables.push((path.clone(), entries)),
+            UnchangedKind::Sum => report.histograms += 1,
+            UnchangedKind::Object => report.objects += 1,
+        },
         OutputContent::Nothing | OutputContent::Later | OutputContent::Left => {}
     }
     Ok(())

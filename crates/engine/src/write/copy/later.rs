@@ -71,6 +71,11 @@ impl Drop for Reading {
 }
 
 impl LaterInput {
+    /// Keeps the objects of some outputs only.
+    pub fn retain(&mut self, is_kept: impl Fn(usize) -> bool) {
+        self.objects.retain(|(output, _)| is_kept(*output));
+    }
+
     /// Objects of a file. `number` counts the inputs with such objects: the first 64 stay open.
     pub fn new(
         input: Arc<PlannedInput>,
@@ -126,7 +131,7 @@ impl LaterObjects {
             let url = &*piece.input.url;
             for (at, key) in &piece.objects {
                 let object = inputs::object(&file.format, url, &known, key)?;
-                plan.add_object(*at, object, url)?;
+                plan.add_object(*at, object, piece.input.number, url)?;
             }
         }
         Ok(())

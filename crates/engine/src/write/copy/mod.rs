@@ -12,7 +12,12 @@
 //!
 //! Objects are added up while the inputs are read, as far as they fit into memory once decoded; the
 //! remaining objects after all tables have been copied, some of them at a time.
+//!
+//! A merge may append to the output. The existing file is then the first input, and grows in place
+//! where possible: its baskets and pages stay where they are, and so do all of its objects and
+//! tables to which no other input adds anything.
 
+mod begin;
 mod blocks;
 mod branch_queue;
 mod carrier;
@@ -37,14 +42,11 @@ mod taken_entries;
 mod target;
 mod tree_table;
 
-use remote::sink::CreateOptions;
-use remote::{Error, ErrorKind, Result, address};
-use rootfile::write::{FileOptions, FileWriter};
+use remote::Result;
 
-use crate::located::Located;
 use crate::read::file::File;
 use crate::read::file::session::Session;
-use crate::write::stamp::Stamp;
+use begin::BegunOutput;
 use carrier::Carrier;
 pub(crate) use choice::{ChosenTable, CopyOptions, DecideEntries, DecidedTable, OpenedInput};
 use inputs::is_local;
@@ -77,23 +79,23 @@ pub(crate) async fn copy_files(
     let mut notes = Vec::new();
     let mut addresses = addresses(session, inputs.addresses, &options, &mut notes).await?;
     if addresses.iter().any(|address| address == output) {
-        let error = Error::new(ErrorKind::InvalidArgument, "the output is one of the inputs");
-        return Err(error.with_url(output));
+        return Err(begin::is_input(output));
     }
+    let begun_output = BegunOutput::begin(session, output, &options).await?;
+    let BegunOutput { writer, mut carrier, existing, notes: more } = begun_output;
+    notes.extend(more);
     let mut options = options;
-    let mut first = inputs.first;
-    if options.merge.append {
-        first = existing(session, output).await?;
-        match &first {
-            Some(_) => addresses.insert(0, output.to_owned()),
-            None => options.merge.append = false,
+    options.merge.append = existing.is_some();
+    let grows = existing.as_ref().is_some_and(|existing| existing.grows);
+    let first = match existing {
+        Some(existing) => {
+            addresses.insert(0, output.to_owned());
+            Some(existing.file)
         }
-    }
-    let overwrite = options.merge.overwrite || options.merge.append;
-    let create = CreateOptions { overwrite, ..CreateOptions::default() };
+        None => inputs.first,
+    };
     let inputs = InputsToCopy { addresses, first };
-    let plan = MergePlan::new(writer(output, &options.merge)?, options, notes);
-    let mut carrier = Carrier::start(remote.create(output, create).await?);
+    let plan = MergePlan::new(writer, options, notes, grows);
     let context = CopyContext { session, url: output };
     match copy_to(context, inputs, plan, &mut carrier, progress).await {
         Ok(report) => {
@@ -104,15 +106,6 @@ pub(crate) async fn copy_files(
             carrier.abandon().await;
             Err(error)
         }
-    }
-}
-
-/// The output as it is, if it is there.
-async fn existing(session: &Session, output: &str) -> Result<Option<File>> {
-    match session.open_to_copy(output).await {
-        Ok(file) => Ok(Some(file)),
-        Err(why) if why.kind() == ErrorKind::NotFound => Ok(None),
-        Err(why) => Err(why),
     }
 }
 
@@ -157,20 +150,8 @@ async fn copy_to(
             return Err(none_read(&plan.notes));
         }
         plan.check_objects()?;
+        plan.leave_unchanged();
         plan.complete(0)?;
     }
     run::run(context, plan, from, carrier, &mut now, progress).await
-}
-
-fn writer(output: &str, options: &MergeOptions) -> Result<FileWriter> {
-    let url = address::parse(output)?.swap_remove(0);
-    let Stamp { uuid, datime } = Stamp::new(options.reproducible)?;
-    let options = FileOptions {
-        name: url.file_name().to_string_lossy().into_owned(),
-        title: String::new(),
-        compression: options.compression,
-        uuid,
-        datime,
-    };
-    FileWriter::new(options).located(output)
 }

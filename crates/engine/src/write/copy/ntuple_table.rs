@@ -94,6 +94,9 @@ impl SourceTable for NTupleSource {
             begun.map_err(|error| error.within(choice.path).located(choice.url))?;
         let compression = choice.remake.and_then(|remake| remake.compression);
         compression.into_iter().for_each(|to| ntuple.remake(to));
+        if choice.is_in_place {
+            ntuple.stay_in_place();
+        }
         let mut copied =
             CopiedNTupleTable { ntuple, parts: BTreeMap::new(), output: choice.output, input: 0 };
         let added = copied.add(choice.input, part);
@@ -191,6 +194,12 @@ impl CopiedTable for CopiedNTupleTable {
         self.input = input;
         if let Some(part) = self.parts.get(&input) {
             self.ntuple.begin(part);
+        }
+    }
+
+    fn keep_in_place(&mut self) {
+        for (numbers, range) in self.blocks(self.input) {
+            self.ntuple.place(numbers, range.start, (range.end - range.start) as usize);
         }
     }
 
@@ -304,8 +313,8 @@ impl CopiedTable for CopiedNTupleTable {
         coding: Coding<'_>,
     ) -> rootfile::Result<FinishedTable> {
         let coding = (coding.compression, coding.encoders);
-        let (anchor, entries) = self.ntuple.finish(to.writer, to.directory, coding)?;
-        Ok(FinishedTable { object: anchor, entries, notes: Vec::new() })
+        let (object, entries) = self.ntuple.finish(to.writer, to.directory, coding)?;
+        Ok(FinishedTable { object, entries, notes: Vec::new() })
     }
 }
 

@@ -11,11 +11,11 @@ use rootfile::write::{Compression, CompressionAlgorithm};
 pub struct MergeOptions {
     /// Replaces a file that is there already.
     pub overwrite: bool,
-    /// Adds the inputs to a file that is there already, which is the first of them; replaced by the
-    /// result, it has its old content until the end.
+    /// Adds the inputs to an existing output, which keeps all that it has. It grows in place where
+    /// possible, and is otherwise replaced by the result. Until the end it has its old content.
     pub append: bool,
     /// The objects and tables that are merged, by path or a directory above, which may be globs;
-    /// without one, all.
+    /// without one, all. Those of an output that is appended to stay.
     pub only: Vec<String>,
     /// Those that are left out.
     pub without: Vec<String>,

@@ -1,6 +1,6 @@
 //! The plan of a merge: parts of inputs, and their places in the output.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use remote::fetch::RemoteFile;
@@ -39,10 +39,14 @@ pub struct MergePlan {
     /// Memory of the decoded objects of all outputs, in bytes, about.
     decoded_bytes: u64,
     pub processes: Processes,
+    /// The numbers of those that a file which grows has already.
+    pub existing_processes: BTreeSet<u16>,
     pub notes: Vec<String>,
     total_bytes: u64,
     /// Number of outputs that have their directory.
     begun: usize,
+    /// Whether the first input is the output's file, which grows in place.
+    grows: bool,
 }
 
 /// An object or table of the output.
@@ -56,8 +60,25 @@ pub struct Output {
     /// How many inputs have it, and whether it is different in one of them.
     pub inputs: usize,
     pub differs: bool,
+    /// The object or table of that name in a file that grows.
+    pub existing: Option<ExistingKey>,
     /// Whether its objects of an input, and so of all inputs behind it, are read after the tables.
     is_later: bool,
+}
+
+/// An object or table of a file that grows.
+#[derive(Debug, Clone, Copy)]
+pub struct ExistingKey {
+    pub cycle: u16,
+    kind: UnchangedKind,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum UnchangedKind {
+    /// A table, with its number of entries.
+    Table(u64),
+    Sum,
+    Object,
 }
 
 pub enum OutputContent {
@@ -70,6 +91,8 @@ pub enum OutputContent {
     Later,
     /// The first input's object cannot be copied.
     Left,
+    /// No input adds to that of the file that grows.
+    Unchanged(UnchangedKind),
 }
 
 /// The parts of an input that are copied.
@@ -90,7 +113,13 @@ pub struct PlannedInput {
 }
 
 impl MergePlan {
-    pub fn new(writer: FileWriter, options: CopyOptions, notes: Vec<String>) -> MergePlan {
+    /// `grows` if the first input is the output's file, and the writer goes on with it.
+    pub fn new(
+        writer: FileWriter,
+        options: CopyOptions,
+        notes: Vec<String>,
+        grows: bool,
+    ) -> MergePlan {
         MergePlan {
             writer,
             options,
@@ -100,10 +129,30 @@ impl MergePlan {
             later: Vec::new(),
             decoded_bytes: 0,
             processes: Processes::new(),
+            existing_processes: BTreeSet::new(),
             notes,
             total_bytes: 0,
             begun: 0,
+            grows,
         }
+    }
+
+    /// Whether the blocks of the input of this number stay where they are.
+    pub fn stays(&self, input: usize) -> bool {
+        self.grows && input == 0
+    }
+
+    /// Leaves alone all of a file that grows to which no other input adds anything, once all inputs
+    /// are added.
+    pub fn leave_unchanged(&mut self) {
+        for output in &mut self.outputs {
+            if let Some(existing) = output.existing.filter(|_| output.inputs == 1) {
+                output.content = OutputContent::Unchanged(existing.kind);
+            }
+        }
+        let is_changed =
+            |at: usize| !matches!(self.outputs[at].content, OutputContent::Unchanged(_));
+        self.later.iter_mut().for_each(|later| later.retain(is_changed));
     }
 
     /// Bytes of all baskets and pages so far.
@@ -133,6 +182,9 @@ impl MergePlan {
             let new = table.infos_of_columns();
             self.writer.infos().copy(new, "the new columns").located(&*url)?;
         }
+        if self.stays(self.inputs.len()) {
+            self.existing_processes = processes.keys().copied().collect();
+        }
         let processes = processes::add(&mut self.processes, processes).located(&*url)?;
         let of = InputName { number: self.inputs.len(), url: &url, processes };
         let mut tables = Vec::new();
@@ -141,6 +193,16 @@ impl MergePlan {
         while let Some(InputItem { at: found, table }) = items.next() {
             let InputKey { directory, key, is_read } = found;
             let at = self.output_of(&directory, &key.name);
+            if self.stays(of.number) {
+                let kind = match &table {
+                    Some(table) => UnchangedKind::Table(table.entries()),
+                    None if items.adds(&key) => UnchangedKind::Sum,
+                    None => UnchangedKind::Object,
+                };
+                // ROOT gives keys that are not to be purged a negative cycle.
+                let cycle = (key.cycle as i16).unsigned_abs();
+                self.outputs[at].existing = Some(ExistingKey { cycle, kind });
+            }
             let Some(table) = table else {
                 let left = self.add_or_postpone(at, key, is_read, &items, of)?;
                 later.extend(left.map(|key| (at, key)));
@@ -155,7 +217,9 @@ impl MergePlan {
             let counts = if is_counted { count_clusters(&*table) } else { Default::default() };
             self.outputs[at].inputs += 1;
             if let Some(added) = self.add_table(at, table, of)? {
-                self.total_bytes += added.stored_bytes;
+                if !self.stays(of.number) {
+                    self.total_bytes += added.stored_bytes;
+                }
                 entries = entries.or(is_counted.then_some((before, added.entries, counts)));
                 tables.push(at);
             }
@@ -232,6 +296,7 @@ impl MergePlan {
             content: OutputContent::Nothing,
             inputs: 0,
             differs: false,
+            existing: None,
             is_later: false,
         });
         at
@@ -263,7 +328,7 @@ impl MergePlan {
             self.notes.push(format!("{path} of {}: {MAY_LEAD_ELSEWHERE}", of.url));
         }
         self.outputs[at].inputs += 1;
-        self.add_object(at, object, of.url)?;
+        self.add_object(at, object, of.number, of.url)?;
         Ok(None)
     }
 
@@ -288,17 +353,31 @@ impl MergePlan {
     ///
     /// # Errors
     /// `Unsupported` where it does not fit those before.
-    pub fn add_object(&mut self, at: usize, object: InputObject, url: &str) -> Result<()> {
-        let Output { path, content, differs, .. } = &mut self.outputs[at];
+    pub fn add_object(
+        &mut self,
+        at: usize,
+        object: InputObject,
+        input: usize,
+        url: &str,
+    ) -> Result<()> {
+        let stays = self.stays(input);
+        let Output { path, content, differs, existing, .. } = &mut self.outputs[at];
         let located = |error: rootfile::Error| error.within(path).located(url);
         match (&mut *content, object) {
+            (OutputContent::Nothing | OutputContent::Later, InputObject::Left(_)) if stays => {
+                *content = OutputContent::Left;
+            }
             (_, InputObject::Left(why)) => {
                 self.notes.push(format!("{path} is left out: {why}"));
                 if let OutputContent::Nothing | OutputContent::Later = content {
                     *content = OutputContent::Left;
                 }
             }
-            (OutputContent::Left, _) => {}
+            (OutputContent::Left, _) => {
+                let text = "that of the output is of a kind that cannot be copied";
+                let note = format!("{path} of {url} is left out: {text}");
+                self.notes.extend(existing.is_some().then_some(note));
+            }
             (OutputContent::Sum(sum), InputObject::Sum(more)) => {
                 sum.add(*more).map_err(located)?;
             }
@@ -342,6 +421,7 @@ impl MergePlan {
             input: of.number,
             columns: chosen.map_or(&[], |chosen| &chosen.columns),
             remake: self.options.remake_of(table.survivors().is_some()),
+            is_in_place: self.grows && of.number == 0,
             path,
             url: of.url,
         };

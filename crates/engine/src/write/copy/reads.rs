@@ -31,6 +31,8 @@ pub struct Reads {
     reading: VecDeque<Reading>,
     /// Number of remote inputs to read concurrently, from the bytes of the last one's metadata.
     ahead: usize,
+    /// Whether the next input to be begun is the existing output.
+    is_output_next: bool,
     /// Whether the next input must not be left out: the result takes its place.
     has_to_be_read: bool,
 }
@@ -53,8 +55,17 @@ impl Reads {
     ) -> Reads {
         let left = addresses.into_iter();
         let reading = VecDeque::new();
-        let has_to_be_read = options.merge.append;
-        Reads { session, options, left, first, reading, ahead: INPUTS_AHEAD, has_to_be_read }
+        let appends = options.merge.append;
+        Reads {
+            session,
+            options,
+            left,
+            first,
+            reading,
+            ahead: INPUTS_AHEAD,
+            is_output_next: appends,
+            has_to_be_read: appends,
+        }
     }
 
     /// Whether the next input has been read, or there is none.
@@ -99,7 +110,11 @@ impl Reads {
                 return;
             }
             let Some(address) = self.left.next() else { return };
-            let (session, options) = (self.session.clone(), self.options.clone());
+            let session = self.session.clone();
+            let mut options = self.options.clone();
+            if std::mem::take(&mut self.is_output_next) {
+                options = options.of_existing_output();
+            }
             let open = self.first.take();
             let read = async move { Input::read(&session, &address, open, &options).await };
             self.reading.push_back(Reading(tokio::spawn(read)));

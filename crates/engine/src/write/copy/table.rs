@@ -84,6 +84,8 @@ pub struct TableChoice<'a> {
     /// Names, paths and globs of columns; all if there are none.
     pub columns: &'a [String],
     pub remake: Option<Remake>,
+    /// Whether the table is in the output's file already, and its blocks stay where they are.
+    pub is_in_place: bool,
     /// The table for errors: its path and the input's address, without secrets.
     pub path: &'a str,
     pub url: &'a str,
@@ -200,6 +202,9 @@ pub trait CopiedTable: Send {
 
     /// Begins with the next input, whose blocks are now placed in any order.
     fn begin_input(&mut self, input: usize, processes: u16);
+
+    /// Keeps all blocks of the present input, which are in the output's file, where they are.
+    fn keep_in_place(&mut self);
 
     /// Copies neighbours of the present input.
     ///

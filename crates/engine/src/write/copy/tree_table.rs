@@ -14,7 +14,7 @@ use rootfile::write::copy::{
     BasketPart, CopiedTree, Counts, FilledBasket, HeldBasket, KeptEntries, Missing, NewColumns,
     SourceTree, Survivors, TreeColumns, TreeColumnsWriter, TreePart, basket, ends_of_clusters,
 };
-use rootfile::write::{Compression, Encoders};
+use rootfile::write::{Compression, Encoders, RecordPlace};
 
 use super::blocks::{ArrivedBlock, BlockNumbers, CopiedPiece, Section};
 use super::recompressor::{BranchRules, HELD_BYTES, Recompressor, TakenBasket};
@@ -280,6 +280,13 @@ impl CopiedTable for CopiedTreeTable {
         self.processes = processes;
         if let Some(part) = self.parts.get(&input) {
             self.tree.begin(part);
+        }
+    }
+
+    fn keep_in_place(&mut self) {
+        for (numbers, range) in self.blocks(self.input) {
+            let place = RecordPlace { offset: range.start, directory: 0, datime: 0 };
+            self.tree.place(numbers, (range.end - range.start) as usize, place);
         }
     }
 

@@ -72,7 +72,7 @@ impl FileWriter {
         let Some(Finished { records, object }) = interim else { return Ok(()) };
         self.emit([records.into()], false);
         let compression = self.compression_of(&*object);
-        self.place_object(&NamedObject { directory, name, object, compression })
+        self.place_object(&NamedObject { directory, name, object, compression, replaces: None })
     }
 
     /// Says of the first bytes at an offset that they will be replaced, by a gap's length.

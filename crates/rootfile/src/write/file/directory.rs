@@ -165,7 +165,7 @@ impl FileWriter {
         let end = self.old.as_ref().map_or(0, |old| old.end);
         let directory = &mut self.directories[id.0];
         let Some((place, key)) = directory.drop_key(name, cycle, end) else {
-            let what = "a table of the file as it was that has been removed";
+            let what = "to replace what is no object of the file as it was";
             return Err(Error::unsupported(what).within(&format!("{name};{cycle}")));
         };
         directory.vacant = Some((place, cycle));

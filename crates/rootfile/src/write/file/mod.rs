@@ -144,6 +144,8 @@ struct NamedObject {
     name: String,
     object: Arc<dyn WritableObject>,
     compression: Compression,
+    /// The cycle of the object of the file as it was, in whose place it is listed.
+    replaces: Option<u16>,
 }
 
 impl FileWriter {
@@ -226,11 +228,34 @@ impl FileWriter {
 
     /// Adds an object to a directory. Of several of one name a reader gets the last.
     pub fn put(&mut self, directory: DirectoryId, name: &str, object: Arc<dyn WritableObject>) {
+        self.put_object(directory, name, object, None);
+    }
+
+    /// Adds an object in place of one of the file as it was: it is listed there, under the same
+    /// cycle. The record of the earlier one becomes free.
+    pub fn put_in_place(
+        &mut self,
+        directory: DirectoryId,
+        name: &str,
+        cycle: u16,
+        object: Arc<dyn WritableObject>,
+    ) {
+        self.put_object(directory, name, object, Some(cycle));
+    }
+
+    fn put_object(
+        &mut self,
+        directory: DirectoryId,
+        name: &str,
+        object: Arc<dyn WritableObject>,
+        replaces: Option<u16>,
+    ) {
         if self.checkpoints.is_none() {
             object.classes().into_iter().for_each(|class| self.infos.need(class));
         }
         let compression = self.compression_of(&*object);
-        let object = NamedObject { directory, name: name.to_owned(), object, compression };
+        let name = name.to_owned();
+        let object = NamedObject { directory, name, object, compression, replaces };
         self.slots.push_back(Slot::Object(object));
     }
 
@@ -500,6 +525,9 @@ impl FileWriter {
         // A checkpoint describes placed objects only, however many have been put by then.
         if self.checkpoints.is_some() {
             named.object.classes().into_iter().for_each(|class| self.infos.need(class));
+        }
+        if let Some(cycle) = named.replaces {
+            self.vacate(named.directory, &named.name, cycle)?;
         }
         let head = self.key_head(named.directory, named.object.class(), &named.name);
         let head = KeyHead { title: named.object.title().to_owned(), ..head };

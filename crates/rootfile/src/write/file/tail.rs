@@ -84,10 +84,10 @@ impl FileWriter {
         let finished = self.tables.change(table, |open| open.writer.finish(place, encoders));
         let Finished { records, object } = finished.map_err(|error| error.within(&name))?;
         self.emit([records.into()], false);
-        if let Some(cycle) = replaces {
-            self.vacate(directory, &name, cycle)?;
+        match replaces {
+            Some(cycle) => self.put_in_place(directory, &name, cycle, object),
+            None => self.put(directory, &name, object),
         }
-        self.put(directory, &name, object);
         self.place_next().map(drop)
     }
 

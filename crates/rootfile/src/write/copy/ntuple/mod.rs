@@ -31,12 +31,13 @@ use crate::ntuple::column::Encoding;
 use crate::ntuple::{Anchor, Cluster, EnvelopeLink, RNTuple, Role, Schema};
 use crate::write::compression::{Compression, Encoders};
 use crate::write::file::{DirectoryId, FileWriter};
+use crate::write::ntuple::anchor::TitledAnchor;
 use crate::write::ntuple::description;
 use crate::write::ntuple::envelope::EnvelopeWriter;
 use crate::write::ntuple::lists::{self, Group, KeptFooter, PageLists};
 use crate::write::ntuple::pages::{PlacedPage, place_all};
 use crate::write::ntuple::records::{self, Records};
-use crate::write::table::RecordPlace;
+use crate::write::table::{RecordPlace, WritableObject};
 use bridge::{Bridge, FieldPages, zero_pages};
 use groups::Groups;
 use joined::OpenCluster;
@@ -74,6 +75,8 @@ pub struct CopiedNTuple {
     layout: UnionSchema,
     /// The schemas of the inputs, each once.
     schemas: Vec<InputSchema>,
+    /// Whether the first input is in the output's file already, so that its header stays.
+    is_in_place: bool,
     /// The place and checksum of the header, and the page lists of the clusters so far.
     header: Option<(EnvelopeLink, u64)>,
     lists: PageLists,
@@ -171,6 +174,7 @@ impl CopiedNTuple {
             new: taken.new_columns.map(|new_columns| new_columns.schema.clone()),
             layout: UnionSchema::default(),
             schemas: Vec::new(),
+            is_in_place: false,
             header: None,
             lists: PageLists::new(0),
             extension: None,
@@ -285,6 +289,12 @@ impl CopiedNTuple {
         bridge.check(&self.layout, part)
     }
 
+    /// The first input is in the file that is written: its header and its pages stay where they
+    /// are.
+    pub fn stay_in_place(&mut self) {
+        self.is_in_place = true;
+    }
+
     /// Writes the header, in front of all pages.
     ///
     /// # Errors
@@ -303,8 +313,14 @@ impl CopiedNTuple {
             false => {
                 self.columns = columns_of(&first.schema);
                 self.extension = Some(self.first.kept.extension.clone());
-                let (header, length) = (self.first.header.clone(), first.anchor.header.length);
-                (blob(to, directory, header, length)?, first.header_checksum())
+                let link = match self.is_in_place && is_in_one_record(&first.anchor) {
+                    true => first.anchor.header.clone(),
+                    false => {
+                        let header = self.first.header.clone();
+                        blob(to, directory, header, first.anchor.header.length)?
+                    }
+                };
+                (link, first.header_checksum())
             }
             true => {
                 self.columns = self.layout.columns();
@@ -585,7 +601,7 @@ impl CopiedNTuple {
         to: &mut FileWriter,
         directory: DirectoryId,
         (compression, encoders): (Compression, &mut Encoders),
-    ) -> Result<(Arc<Anchor>, u64)> {
+    ) -> Result<(Arc<dyn WritableObject>, u64)> {
         let (header, checksum) =
             self.header.ok_or_else(|| Error::corrupt("an RNTuple without a header"))?;
         let mut groups = Vec::new();
@@ -609,12 +625,8 @@ impl CopiedNTuple {
         let footer = lists::footer(version, checksum, kept.as_ref(), &groups);
         let footer = compressed(to, directory, &footer, (compression, encoders))?;
         let anchor = Anchor { version, header, footer, max_key_size: RECORD_MAX };
-        Ok((Arc::new(anchor), self.entries))
-    }
-
-    /// The title of its key.
-    pub fn title(&self) -> &str {
-        &self.first.title
+        let title = self.first.title;
+        Ok((Arc::new(TitledAnchor { anchor, title }), self.entries))
     }
 }
 
@@ -656,6 +668,11 @@ fn columns_of(schema: &Schema) -> Vec<ColumnPlace> {
         }
     }
     all
+}
+
+/// Whether the header is in one record, whatever the anchor says of the longest one.
+fn is_in_one_record(Anchor { header, max_key_size, .. }: &Anchor) -> bool {
+    *max_key_size == 0 || header.range.end - header.range.start <= *max_key_size
 }
 
 /// A page of zeros as it is stored, with its checksum.

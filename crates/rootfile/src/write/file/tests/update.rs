@@ -152,6 +152,33 @@ fn every_prefix_of_the_writes_has_the_old_or_the_new_content() {
     assert_eq!(check(&bytes.into()), []);
 }
 
+/// A merge that appends puts its sums in place of the histograms of the file.
+#[test]
+fn what_is_put_in_place_of_an_object_has_its_cycle() {
+    let mut file = reopened(&first());
+    file.put(DirectoryId::TOP, "same", text("second"));
+    let old = updated(&first(), file);
+    let mut file = reopened(&old);
+    file.put_in_place(DirectoryId::TOP, "same", 1, text("first and third"));
+    let writes = writes(file);
+    let mut bytes = old.to_vec();
+    for write in &writes {
+        apply(&mut bytes, write);
+        let now = texts(&bytes.clone().into());
+        assert!(now["/same;1"] == "first" || now["/same;1"] == "first and third", "{now:?}");
+        assert_eq!((&*now["/same;2"], now.len()), ("second", 3));
+    }
+    let bytes = Bytes::from(bytes);
+    assert_eq!((check(&bytes), &*texts(&bytes)["/same;1"]), (vec![], "first and third"));
+    let keys =
+        |bytes: &Bytes| opened(bytes).0.top.keys.iter().map(|key| key.cycle).collect::<Vec<_>>();
+    assert_eq!(keys(&bytes), keys(&old), "in the same order");
+    let mut file = reopened(&old);
+    file.put_in_place(DirectoryId::TOP, "same", 3, text("third"));
+    file.close();
+    assert!(std::iter::from_fn(|| file.poll_write().transpose()).any(|write| write.is_err()));
+}
+
 #[test]
 fn many_updates_leave_a_right_file() {
     let mut bytes = first();
