@@ -23,6 +23,7 @@ GROUPS = {
     "Writing, merging, copying": (
         *("recreate", "create", "update", "WritableFile", "WritableDirectory", "WritableTree"),
         *(
+            "WritableAttributeSet",
             "WritableBranch",
             "WritableNTuple",
             "SharedOutput",

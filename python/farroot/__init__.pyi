@@ -138,6 +138,7 @@ from .tables import scan_polars as scan_polars
 from .tree import Branch as Branch
 from .tree import Tree as Tree
 from .writing import SharedOutput as SharedOutput
+from .writing import WritableAttributeSet as WritableAttributeSet
 from .writing import WritableBranch as WritableBranch
 from .writing import WritableDirectory as WritableDirectory
 from .writing import WritableFile as WritableFile

@@ -1,4 +1,4 @@
-"""Attribute sets of RNTuples: notes on ranges of entries."""
+"""Attribute sets of RNTuples: notes on ranges of entries (written in :mod:`.writing.tables`)."""
 
 from __future__ import annotations
 

@@ -9,11 +9,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import farroot
 
-from .root import written_by
+from .root import by_root, written_by
+from .test_merge_ntuples import checked
 
 pytestmark = pytest.mark.interop
 
@@ -145,12 +147,144 @@ def test_attribute_sets(written: Path) -> None:
         ntuple.attributes["run"]
 
 
-def test_copies_name_the_attribute_sets_that_they_lack(written: Path, tmp_path: Path) -> None:
+#: Prints what ROOT finds in the sets of an RNTuple: each entry, and those about each entry of it.
+FOUND = """
+import json
+import sys
+import ROOT
+from tests.root import dictionary
+
+ROOT.gErrorIgnoreLevel = ROOT.kError
+dictionary.load(dictionary.HERE / "joined_ntuples.h")
+reader = ROOT.RNTupleReader.Open(sys.argv[2], sys.argv[1])
+found = {}
+for name in sys.argv[3:]:
+    attributes = reader.OpenAttributeSet(name)
+    entry = attributes.CreateEntry()
+    def noted(numbers):
+        rows = []
+        for number in numbers:
+            row = attributes.LoadEntry(number, entry)
+            run = entry["run"]
+            rows.append([number, row.GetStart(), row.GetEnd(), int(run)])
+        return rows
+    of_each = [noted(attributes.GetAttributes(at)) for at in range(reader.GetNEntries())]
+    found[name] = [noted(attributes.GetAttributes()), of_each]
+print(json.dumps(found))
+"""
+
+
+def noted(path: Path, names: tuple[str, ...] = ("runs", "flags")) -> None:
+    """Compares the sets of an RNTuple, as farroot reads them, with what ROOT finds in them."""
+    found = json.loads(by_root(FOUND, path, "events", *names))
+    events = farroot.open(f"{path}:events")
+    assert tuple(events.attributes) == names
+    for name in names:
+        mine = events.attributes[name]
+        runs = mine["run"].array().to_list()
+        rows = [[n, *mine.ranges[n].tolist(), runs[n]] for n in range(mine.num_entries)]
+        # ROOT has them in the order of where they start.
+        rows.sort(key=lambda row: row[1])
+        whole, of_each = found[name]
+        assert sorted(whole) == sorted(rows)
+        for entry, about in enumerate(of_each):
+            assert sorted(row[0] for row in about) == sorted(mine.containing(entry).tolist())
+
+
+def sets_of(path: Path, name: str) -> tuple[list[list[int]], list[Any]]:
+    mine = farroot.open(f"{path}:events").attributes[name]
+    return mine.ranges.tolist(), mine.arrays()["_userData"].to_list()
+
+
+def test_root_finds_the_same_in_attribute_sets(written: Path) -> None:
+    noted(written / "attributes.root")
+
+
+@pytest.mark.parametrize("how", [{}, {"recompress": farroot.ZSTD(1)}, {"append": True}])
+def test_merges_count_the_ranges_of_attribute_sets_anew(
+    written: Path, tmp_path: Path, how: dict[str, Any]
+) -> None:
+    """They were left out."""
     source = written / "attributes.root"
-    merged = farroot.merge(tmp_path / "merged.root", source)
-    skimmed = farroot.skim(f"{source}:events", tmp_path / "skimmed.root", cut="number > 2005")
-    for copy in (merged, skimmed):
-        assert any("attribute sets (runs, flags) are left out" in note for note in copy.notes)
+    output = tmp_path / "merged.root"
+    if "append" in how:
+        farroot.merge(output, source)
+    sources = [source] * (2 if "append" in how else 3)
+    merged = farroot.merge(output, sources, **how)
+    assert merged.tables == {"events": 90}
+    assert not any("attribute" in note for note in merged.notes)
+    for name in ("runs", "flags"):
+        ranges, values = sets_of(source, name)
+        shifted = [[start + by, stop + by] for by in (0, 30, 60) for start, stop in ranges]
+        assert sets_of(output, name) == (shifted, 3 * values)
+    noted(checked(output))
+    events = farroot.open(f"{output}:events")
+    assert events.attributes["runs"].description == "runs of cycle 2"
+    assert events["number"].array().to_list() == 3 * [2000 + k for k in range(30)]
+
+
+@pytest.mark.parametrize(
+    "cut", ["number > 2005", "number % 3 == 1", "number == 2011", "number < 0", "number >= 2000"]
+)
+def test_skims_map_the_ranges_of_attribute_sets(written: Path, tmp_path: Path, cut: str) -> None:
+    source = written / "attributes.root"
+    output = tmp_path / "skimmed.root"
+    skimmed = farroot.skim(f"{source}:events", output, ["number"], cut=cut)
+    number = farroot.open(f"{source}:events")["number"].array().to_numpy()
+    kept = eval(cut, {"number": number})
+    rank = np.concatenate([[0], np.cumsum(kept)])
+    lost = 0
+    for name in ("runs", "flags"):
+        ranges, values = sets_of(source, name)
+        expected: tuple[list[list[int]], list[Any]] = ([], [])
+        for (start, stop), value in zip(ranges, values, strict=True):
+            mapped = [int(rank[start]), int(rank[stop])]
+            if mapped[0] == mapped[1] and start != stop:
+                lost += 1
+                continue
+            expected[0].append(mapped)
+            expected[1].append(value)
+        assert sets_of(output, name) == expected
+    notes = [note for note in skimmed.notes if "no entry of their ranges is kept" in note]
+    assert sum(int(note.partition(" entries are")[0].rpartition(" ")[2]) for note in notes) == lost
+    noted(checked(output))
+
+
+def test_columns_that_are_encoded_anew_name_the_sets_that_they_lack(
+    written: Path, tmp_path: Path
+) -> None:
+    source = f"{written}/attributes.root:events"
+    skimmed = farroot.skim(source, tmp_path / "tree.root", format="tree")
+    assert any("attribute sets (runs, flags) are left out" in note for note in skimmed.notes)
+
+
+def test_root_reads_attribute_sets_of_farroot(tmp_path: Path) -> None:
+    path = tmp_path / "written.root"
+    with farroot.recreate(path) as file:
+        events = file.mkrntuple("events", {"number": np.arange(12)})
+        runs = events.mkattributes("runs", {"run": "int32", "note": "string"}, "runs of farroot")
+        runs.extend({"run": [7, 8], "note": ["a", ""]}, [(0, 5), (5, 12)])
+        events.extend({"number": np.arange(12, 20)})
+        runs.extend({"run": [9], "note": ["c"]}, np.array([[12, 20]]))
+        with pytest.raises(farroot.UnsupportedError, match="is there already"):
+            events.mkattributes("runs", {"run": "int32"})
+        for wrong in ([(0, 21)], [(3, 2)], [(-1, 2)], [(0, 1), (1, 2)], [0, 1], [(0.5, 1)]):
+            with pytest.raises(farroot.InvalidArgumentError):
+                runs.extend({"run": [9], "note": ["c"]}, wrong)
+    assert farroot.open(checked(path)).keys() == ["events;1"]
+    noted(path, ("runs",))
+    with farroot.update(path) as file:
+        events = file["events"]
+        with pytest.raises(farroot.UnsupportedError, match="is there already"):
+            events.mkattributes("runs", {"run": "int32"})
+        flags = events.mkattributes("flags", {"run": "uint16"})
+        flags.extend({"run": [1]}, [(2, 3)])
+    noted(checked(path), ("runs", "flags"))
+    assert farroot.open(f"{path}:events").attributes["runs"].description == "runs of farroot"
+    ranges, values = sets_of(path, "runs")
+    assert ranges == [[0, 5], [5, 12], [12, 20]]
+    noted_values = [(7, "a"), (8, ""), (9, "c")]
+    assert values == [{"run": run, "note": note} for run, note in noted_values]
 
 
 def test_attribute_sets_by_their_paths(written: Path) -> None:

@@ -8,11 +8,18 @@ from .dask import dask_write
 from .directories import WritableDirectory
 from .identify import as_TGraph
 from .shared import SharedOutput
-from .tables import WritableBranch, WritableNTuple, WritableTable, WritableTree
+from .tables import (
+    WritableAttributeSet,
+    WritableBranch,
+    WritableNTuple,
+    WritableTable,
+    WritableTree,
+)
 from .writable import WritableFile, create, recreate, update
 
 __all__ = [
     "SharedOutput",
+    "WritableAttributeSet",
     "WritableBranch",
     "WritableDirectory",
     "WritableFile",

@@ -15,7 +15,7 @@ from .._awkward import ak
 from .._ours import by_caller, ours
 from .._shown import shown
 from .._uproot import Explaining
-from ..errors import InvalidArgumentError
+from ..errors import ArgumentTypeError, InvalidArgumentError
 from . import _types
 from ._arguments import flag, text
 from ._columns import to_layout
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from ..compression import Compression
     from ._types import Type
     from .writable import WritableFile
+
+
+#: The fields of an attribute set: first entry and length of each range, and the notes.
+START, LENGTH, USER_DATA = "_rangeStart", "_rangeLen", "_userData"
 
 
 def counter_name(counted: str) -> str:
@@ -407,6 +411,129 @@ class WritableNTuple(WritableTable):
         types = types_of(fields)
         zeros = {name: _types.zeros(each, self.num_entries) for name, each in (types or {}).items()}
         self._add_columns(fields if types is None else zeros)
+
+    @ours
+    def mkattributes(self, name: str, types: Any, description: str = "") -> WritableAttributeSet:
+        """An attribute set of the RNTuple: notes on ranges of its entries, such as their run.
+
+        ROOT reads it with ``RNTupleReader::OpenAttributeSet``, and farroot with
+        :attr:`RNTuple.attributes`.
+
+        Args:
+            name: Of the set; each name once.
+            types: Types of the noted values, by name, as for :meth:`WritableDirectory.mkrntuple`.
+            description: Of the set.
+
+        Raises:
+            UnsupportedError: for a name that is there.
+
+        Example:
+            >>> with farroot.recreate("noted.root") as file:
+            ...     events = file.mkrntuple("events", {"x": np.arange(5)})
+            ...     runs = events.mkattributes("runs", {"run": "int32"})
+            ...     runs.extend({"run": [7, 8]}, [(0, 3), (3, 5)])
+            >>> runs = farroot.open("noted.root:events").attributes["runs"]
+            >>> runs["run"].array()[runs.containing(4)].tolist()
+            [8]
+        """
+        self._file.ensure_open()
+        noted = types_of(types)
+        if not noted:
+            raise ArgumentTypeError(f"an attribute set has types by name, not {types!r}")
+        set_name = text(name, "name")
+        user = ak.types.RecordType(list(noted.values()), list(noted))
+        whole = ak.types.NumpyType("uint64")
+        columns = Columns({START: whole, LENGTH: whole, USER_DATA: user})
+        about = text(description, "description")
+        core = self._file.make_attribute_set(self._core, set_name, columns, about)
+        of_all = Compressions(self._compressions.of_all)
+        path = (*self._path, set_name)
+        table = Open(WritableTable, path, core, columns, TreeNames({}), of_all)
+        return WritableAttributeSet(self._file, table, self, list(noted))
+
+
+class WritableAttributeSet(Within):
+    """An attribute set that is being written; :meth:`WritableNTuple.mkattributes` makes it.
+
+    Example:
+        >>> with farroot.recreate("noted.root") as file:
+        ...     events = file.mkrntuple("events", {"x": np.arange(5)})
+        ...     runs = events.mkattributes("runs", {"run": "int32"})
+        ...     runs.extend({"run": [7]}, [(0, 5)])
+        ...     runs.num_entries
+        1
+    """
+
+    def __init__(
+        self, file: WritableFile, table: Open, above: WritableNTuple, names: list[str]
+    ) -> None:
+        super().__init__(file, table.path)
+        self._table = WritableTable(file, table)
+        self._above = above
+        self._names = names
+
+    def __repr__(self) -> str:
+        return f"<WritableAttributeSet {shown(self._path[-1])!r} of {self._above!r}>"
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._path[-1]
+
+    @property
+    def num_entries(self) -> int:
+        """Entries so far."""
+        return self._table.num_entries
+
+    def keys(self) -> list[str]:
+        """Names of the noted values."""
+        return list(self._names)
+
+    @ours
+    def extend(self, data: Any, ranges: Any) -> None:
+        """Adds notes.
+
+        Args:
+            data: The noted values, as for :meth:`WritableNTuple.extend`, in one batch.
+            ranges: For each note a pair of the first and the last entry (half open) of the RNTuple
+                that it is about, as :attr:`AttributeSet.ranges` has them. Ranges may be empty, and
+                may overlap.
+
+        Raises:
+            InvalidArgumentError: for another number of ranges than of notes, and for a range that
+                is not within the entries that the RNTuple has. Nothing is then added.
+        """
+        self.file.ensure_open()
+        batch, *more = batches(data)
+        if more:
+            raise InvalidArgumentError("the notes of an attribute set come in one batch")
+        if set(batch) != set(self._names):
+            said = f"{self!r} has {', '.join(self._names)}"
+            raise InvalidArgumentError(f"extend is given an array for every column: {said}")
+        starts, stops = _ranges(ranges, self._above.num_entries)
+        columns = [to_layout(batch[name]) for name in self._names]
+        lengths = {name: len(each) for name, each in zip(self._names, columns, strict=True)}
+        for name, length in lengths.items():
+            if length != len(starts):
+                raise InvalidArgumentError(f"{len(starts)} ranges, and {name!r} has {length} notes")
+        user = ak.contents.RecordArray(columns, self._names, length=len(starts))
+        self._table.add({START: starts, LENGTH: stops - starts, USER_DATA: user})
+
+
+def _ranges(ranges: Any, entries: int) -> tuple[Any, Any]:
+    """First and last entries of ranges within some entries."""
+    pairs = np.asarray(ranges)
+    if pairs.size == 0:
+        pairs = pairs.astype(np.int64).reshape(0, 2)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise InvalidArgumentError("ranges are pairs of the numbers of two entries")
+    starts, stops = pairs.T
+    wrong = np.flatnonzero((starts < 0) | (starts > stops) | (stops > entries))
+    if len(wrong) > 0:
+        start, stop = pairs[wrong[0]].tolist()
+        said = f"range {start} to {stop} of an RNTuple that has {entries} entries"
+        raise InvalidArgumentError(f"{said} so far")
+    return starts.astype(np.uint64), stops.astype(np.uint64)
 
 
 class TreeNames:

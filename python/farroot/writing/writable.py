@@ -376,6 +376,12 @@ class WritableFile(Explaining):
         choice = self._choice(options, descriptions=within)
         return self.core.make_ntuple(path, _described(columns, titles), choice)
 
+    def make_attribute_set(
+        self, ntuple: _core.TableOutput, name: str, columns: Columns, title: str
+    ) -> _core.TableOutput:
+        choice = self._choice({"title": title, "cluster": None})
+        return self.core.make_attribute_set(ntuple, name, _described(columns, {}), choice)
+
     def grow_table(self, kind: type[WritableTable], path: tuple[str, ...]) -> Open:
         """A table of the file as it was, for further entries and columns."""
         options = {"title": "", "cluster": None}

@@ -156,6 +156,23 @@ impl FileOutput {
         table(py, made, &columns)
     }
 
+    /// An attribute set of an RNTuple of this file.
+    fn make_attribute_set(
+        &self,
+        py: Python<'_>,
+        ntuple: &TableOutput,
+        name: &str,
+        columns: Described<'_>,
+        choice: TableChoice,
+    ) -> PyResult<TableOutput> {
+        let output = self.output(py)?;
+        let options = choice.ntuple(py)?;
+        let ntuple = ntuple.output.here(py)?;
+        let set = output.make_attribute_set(ntuple, name, described(&columns), options);
+        let made = wait(py, &engine(py)?, set)?;
+        table(py, made, &columns)
+    }
+
     /// A table of the file as it was, for further entries: it, the name and type of each column,
     /// and the columns that count others.
     fn grow(&self, py: Python<'_>, path: &str, choice: TableChoice) -> PyResult<Grown> {

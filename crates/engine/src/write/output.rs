@@ -290,6 +290,33 @@ impl FileOutput {
         self.make_table(path, Box::new(ntuple)).await
     }
 
+    /// Makes an attribute set of an RNTuple of this file: an RNTuple with the columns
+    /// `_rangeStart` and `_rangeLen`, each a `u64`, and `_userData`, a record.
+    ///
+    /// # Errors
+    /// `Unsupported` for a table of another kind, and for a name that is there; as
+    /// [`FileOutput::put`].
+    pub async fn make_attribute_set(
+        &self,
+        ntuple: &TableOutput,
+        name: &str,
+        columns: Vec<TableColumn>,
+        options: RNTupleOptions,
+    ) -> Result<TableOutput> {
+        let writer = RNTupleWriter::new(columns, options).located(self.url())?;
+        let path = format!("{}/{name}", ntuple.path);
+        let make = self.flow.once(
+            |state, _| state.file.is_settled(None),
+            |state| {
+                let table = state.file.add_attribute_set(ntuple.table, name, Box::new(writer))?;
+                state.tables.push((table, path.clone()));
+                Ok(table)
+            },
+        );
+        let table = make.await?;
+        Ok(TableOutput { table, flow: self.flow.clone(), path: path.into() })
+    }
+
     /// Waits until all is encoded and at its place, and the file has its name.
     ///
     /// # Errors

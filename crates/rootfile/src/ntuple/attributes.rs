@@ -9,6 +9,8 @@
 //! RNTuple stands for a directory of its sets, so that each has a path. The list came with format
 //! 1.0.1: older footers end in front of it.
 
+use std::ops::Range;
+
 use super::anchor::CLASS;
 use super::reader::{EnvelopeReader, Locator, elsewhere};
 use crate::error::{Error, Result};
@@ -59,6 +61,12 @@ impl AttributeSet {
             Locator::Range(_) => Ok(()),
             Locator::Elsewhere(kind) => Err(elsewhere(*kind).within(&self.name)),
         }
+    }
+
+    /// The place of its anchor, and the anchor's bytes, uncompressed; `None` if it is in no file.
+    pub(crate) fn anchor(&self) -> Option<(Range<u64>, u32)> {
+        let Locator::Range(range) = &self.place else { return None };
+        Some((range.clone(), self.length))
     }
 
     /// Its anchor as the content of a record that has no key of its own.

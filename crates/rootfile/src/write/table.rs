@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::buffer::Buffer;
 use super::compression::{Compression, Encoders};
+use super::ntuple::LinkedSet;
 use super::schema::TableColumn;
 use crate::array::Array;
 use crate::error::{Error, Result};
@@ -174,6 +175,15 @@ pub trait TableWriter: Send {
     /// # Errors
     /// `Limit` where the format cannot hold as much.
     fn place(&mut self, encoded: Encoded, place: RecordPlace) -> Result<Vec<Bytes>>;
+
+    /// The names of the attribute sets that are linked to it; `None` of a table that cannot have
+    /// any.
+    fn attribute_sets(&self) -> Option<Vec<&str>> {
+        None
+    }
+
+    /// Links a further attribute set, which has been written, before the last records.
+    fn link(&mut self, _set: LinkedSet) {}
 
     /// The last records, after all work has been placed.
     ///

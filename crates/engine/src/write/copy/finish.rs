@@ -30,6 +30,7 @@ pub async fn run(
     let mut encoders = Encoders::default();
     for at in 0..plan.outputs.len() {
         later.add(&mut plan, at).await?;
+        link_sets(&mut plan, at, &mut encoders).located(url)?;
         put(&mut plan, at, &mut encoders, &mut report, url)?;
         carrier.drain(&mut plan.writer, Vec::new()).await?;
     }
@@ -58,6 +59,24 @@ fn report(plan: &MergePlan, url: &str) -> MergeReport {
         written: Written { address: url.to_owned(), size: 0, checksum: None },
         time: std::time::Duration::ZERO,
     }
+}
+
+/// Writes the attribute sets of output number `at`, if it is an RNTuple, and links them.
+fn link_sets(plan: &mut MergePlan, at: usize, encoders: &mut Encoders) -> rootfile::Result<()> {
+    let compression = plan.compression();
+    let mut linked = Vec::new();
+    for set in plan.sets_of(at) {
+        let Output { name, directory, content, set_of, .. } = &mut plan.outputs[set];
+        let taken = std::mem::replace(content, OutputContent::Nothing);
+        let (OutputContent::Table(table), Some(set_of)) = (taken, set_of) else { continue };
+        let to = TableDestination { writer: &mut plan.writer, directory: *directory };
+        let coding = Coding { compression, encoders: &mut *encoders };
+        linked.push(table.finish_set(name, set_of.schema_version, to, coding)?);
+    }
+    if let Some((table, _)) = plan.table(at) {
+        table.link(linked);
+    }
+    Ok(())
 }
 
 /// Puts output number `at` into the file, and adds it to the report.

@@ -15,6 +15,7 @@ use rootfile::streamer::StreamerInfo;
 use rootfile::write::copy::{ClusterCounts, CopiedObject, ObjectSum, SourceNTuple, SourceTree};
 use rootfile::{Known, Needs, Progress};
 
+use super::attributes::SourceSets;
 use super::choice::{CopyOptions, DecidedTable, OpenedInput, RequestedAhead};
 use super::ntuple_table::NTupleSource;
 use super::processes::{self, Processes};
@@ -71,8 +72,9 @@ pub struct InputKey {
 /// The object or table of a key.
 pub struct InputItem {
     pub at: InputKey,
-    /// The table, where it is one.
+    /// The table, where it is one, and its attribute sets.
     pub table: Option<Box<dyn SourceTable>>,
+    pub sets: SourceSets,
 }
 
 impl Iterator for Items {
@@ -163,7 +165,7 @@ impl Input {
                 continue;
             }
             let table = table(&file, &known, &item.key).await?;
-            items.push(InputItem { at: item, table });
+            items.push(InputItem { at: item, table, sets: SourceSets::default() });
         }
         let mut ahead = None;
         if let Some(chosen) = &options.chosen
@@ -181,6 +183,14 @@ impl Input {
                 let DecidedTable { table, ahead: requested } = decided;
                 *place = Some(table);
                 ahead = requested;
+            }
+        }
+        for InputItem { at, table, sets } in &mut items {
+            let found = table.as_deref().map_or(&[][..], |table| table.attribute_sets());
+            if !found.is_empty() {
+                let InputKey { directory, key, .. } = at;
+                let path = format!("{};{}", path_of(directory, &key.name), key.cycle);
+                *sets = SourceSets::read(&file, &path, found).await?;
             }
         }
         let items = Items { file: file.clone(), known, left: items.into_iter() };

@@ -17,6 +17,7 @@
 //! where possible: its baskets and pages stay where they are, and so do all of its objects and
 //! tables to which no other input adds anything.
 
+mod attributes;
 mod begin;
 mod blocks;
 mod branch_queue;

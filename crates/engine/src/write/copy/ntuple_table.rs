@@ -13,6 +13,7 @@ use rootfile::write::copy::{
     CopiedNTuple, KeptEntries, Missing, NTupleColumns, NTupleColumnsWriter, NTuplePart, NewColumns,
     SourceNTuple, Survivors,
 };
+use rootfile::write::ntuple::LinkedSet;
 use rootfile::write::{Compression, Encoders};
 
 use super::blocks::{ArrivedBlock, BlockNumbers, CopiedPiece, Section};
@@ -34,7 +35,16 @@ pub struct NTupleSource {
 
 impl NTupleSource {
     pub fn new(ntuple: SourceNTuple) -> NTupleSource {
-        NTupleSource { ntuple, survivors: None, writer: None, new: None }
+        NTupleSource::with(ntuple, None, None)
+    }
+
+    /// With the entries to copy of it, and new columns of these.
+    pub fn with(
+        ntuple: SourceNTuple,
+        survivors: Option<Survivors>,
+        new: Option<NTupleColumns>,
+    ) -> NTupleSource {
+        NTupleSource { ntuple, survivors, writer: None, new }
     }
 }
 
@@ -47,8 +57,8 @@ impl SourceTable for NTupleSource {
         self.ntuple.ends_of_clusters().collect()
     }
 
-    fn losses(&self, _: u16) -> Vec<String> {
-        lost_sets(&self.ntuple.ntuple.attribute_sets).into_iter().collect()
+    fn attribute_sets(&self) -> &[AttributeSet] {
+        &self.ntuple.ntuple.attribute_sets
     }
 
     fn survivors(&self) -> Option<&Survivors> {
@@ -307,6 +317,21 @@ impl CopiedTable for CopiedNTupleTable {
         }
     }
 
+    fn link(&mut self, sets: Vec<LinkedSet>) {
+        self.ntuple.link(sets);
+    }
+
+    fn finish_set(
+        self: Box<Self>,
+        name: &str,
+        schema_version: [u16; 2],
+        to: TableDestination<'_>,
+        coding: Coding<'_>,
+    ) -> rootfile::Result<LinkedSet> {
+        let coding = (coding.compression, coding.encoders);
+        self.ntuple.finish_set(name, schema_version, to.writer, to.directory, coding)
+    }
+
     fn finish(
         self: Box<Self>,
         to: TableDestination<'_>,
@@ -318,14 +343,10 @@ impl CopiedTable for CopiedNTupleTable {
     }
 }
 
-/// The note on the attribute sets of an RNTuple, which no copy has; `None` without any.
+/// The note on the attribute sets of an RNTuple whose columns are encoded anew; `None` without any.
 pub fn without_sets(path: &str, url: &str, sets: &[AttributeSet]) -> Option<String> {
-    lost_sets(sets).map(|text| format!("{path} of {url}: {text}"))
-}
-
-/// The same, without the RNTuple's name.
-pub fn lost_sets(sets: &[AttributeSet]) -> Option<String> {
     let names: Vec<&str> = sets.iter().map(|set| &*set.name).collect();
     let names = names.join(", ");
-    (!sets.is_empty()).then(|| format!("its attribute sets ({names}) are left out"))
+    let note = || format!("{path} of {url}: its attribute sets ({names}) are left out");
+    (!sets.is_empty()).then(note)
 }

@@ -10,6 +10,7 @@ use rootfile::key::Key;
 use rootfile::write::copy::{CopiedObject, ObjectSum};
 use rootfile::write::{Compression, DirectoryId, Encoders, FileWriter};
 
+use super::attributes::CountedSet;
 use super::choice::CopyOptions;
 use super::inputs::{
     DECODED_BYTES, Input, InputItem, InputKey, InputObject, Items, count_clusters, decoded_bytes,
@@ -33,6 +34,8 @@ pub struct MergePlan {
     pub outputs: Vec<Output>,
     /// Position of each in [`MergePlan::outputs`], by directory and name.
     places: BTreeMap<Arc<str>, BTreeMap<String, usize>>,
+    /// The same of attribute sets, by the position of their RNTuple and their names.
+    sets: BTreeMap<(usize, String), usize>,
     pub inputs: Vec<Arc<PlannedInput>>,
     /// Objects that are read when all tables have been copied, by input.
     pub later: Vec<LaterInput>,
@@ -57,6 +60,10 @@ pub struct Output {
     folder: Arc<str>,
     pub directory: DirectoryId,
     pub content: OutputContent,
+    /// Of a table, the entries of all inputs so far.
+    entries: u64,
+    /// The RNTuple that an attribute set belongs to.
+    pub set_of: Option<SetOf>,
     /// How many inputs have it, and whether it is different in one of them.
     pub inputs: usize,
     pub differs: bool,
@@ -64,6 +71,14 @@ pub struct Output {
     pub existing: Option<ExistingKey>,
     /// Whether its objects of an input, and so of all inputs behind it, are read after the tables.
     is_later: bool,
+}
+
+/// The link to an attribute set.
+#[derive(Debug, Clone, Copy)]
+pub struct SetOf {
+    /// The position of its RNTuple among the outputs.
+    pub output: usize,
+    pub schema_version: [u16; 2],
 }
 
 /// An object or table of a file that grows.
@@ -125,6 +140,7 @@ impl MergePlan {
             options,
             outputs: Vec::new(),
             places: BTreeMap::new(),
+            sets: BTreeMap::new(),
             inputs: Vec::new(),
             later: Vec::new(),
             decoded_bytes: 0,
@@ -148,6 +164,12 @@ impl MergePlan {
         for output in &mut self.outputs {
             if let Some(existing) = output.existing.filter(|_| output.inputs == 1) {
                 output.content = OutputContent::Unchanged(existing.kind);
+            }
+        }
+        for at in 0..self.outputs.len() {
+            let Some(SetOf { output, .. }) = self.outputs[at].set_of else { continue };
+            if let OutputContent::Unchanged(_) = self.outputs[output].content {
+                self.outputs[at].content = OutputContent::Nothing;
             }
         }
         let is_changed =
@@ -190,7 +212,7 @@ impl MergePlan {
         let mut tables = Vec::new();
         let mut later = Vec::new();
         let mut entries = None;
-        while let Some(InputItem { at: found, table }) = items.next() {
+        while let Some(InputItem { at: found, table, sets }) = items.next() {
             let InputKey { directory, key, is_read } = found;
             let at = self.output_of(&directory, &key.name);
             if self.stays(of.number) {
@@ -209,10 +231,13 @@ impl MergePlan {
                 continue;
             };
             let path = &self.outputs[at].path;
-            let losses = table.losses(processes).into_iter();
+            let losses = table.losses(processes).into_iter().chain(sets.left_out);
             self.notes.extend(losses.map(|text| format!("{path} of {url}: {text}")));
             let chosen = self.options.chosen.as_ref();
             let is_counted = chosen.is_none_or(|chosen| chosen.path == *path);
+            let in_front = self.outputs[at].entries;
+            let sets = sets.sets.into_iter().map(|set| set.counted(in_front, table.survivors()));
+            let sets: Vec<CountedSet> = sets.collect();
             let before = table.entries();
             let counts = if is_counted { count_clusters(&*table) } else { Default::default() };
             self.outputs[at].inputs += 1;
@@ -222,6 +247,9 @@ impl MergePlan {
                 }
                 entries = entries.or(is_counted.then_some((before, added.entries, counts)));
                 tables.push(at);
+                for set in sets {
+                    tables.extend(self.add_set(at, set, of)?);
+                }
             }
         }
         let (before, kept, clusters) = entries.unwrap_or_default();
@@ -239,12 +267,63 @@ impl MergePlan {
         Ok(file)
     }
 
-    /// The tables of the output that an input adds to.
+    /// Adds an attribute set of an input's RNTuple to that of the output; returns its position,
+    /// `None` where it is left out.
+    fn add_set(
+        &mut self,
+        ntuple: usize,
+        set: CountedSet,
+        of: InputName<'_>,
+    ) -> Result<Option<usize>> {
+        let schema_version = set.set.schema_version;
+        let name = set.set.name.clone();
+        let path = format!("{}/{name}", self.outputs[ntuple].path);
+        if set.left_out > 0 {
+            let text = "are left out, as no entry of their ranges is kept";
+            self.notes.push(format!("{path} of {}: {} entries {text}", of.url, set.left_out));
+        }
+        let table = set.into_table(self.compression());
+        let table = match table.map_err(|error| error.within(&path).located(of.url)) {
+            Ok(table) => Box::new(table),
+            Err(why) if why.kind() == ErrorKind::Unsupported => {
+                self.notes.push(format!("an attribute set is left out: {why}"));
+                return Ok(None);
+            }
+            Err(why) => return Err(why),
+        };
+        let at = *self.sets.entry((ntuple, name.clone())).or_insert(self.outputs.len());
+        if at == self.outputs.len() {
+            let folder = self.outputs[ntuple].folder.clone();
+            let set_of = Some(SetOf { output: ntuple, schema_version });
+            self.outputs.push(Output { set_of, ..Output::new(path, &name, folder) });
+        }
+        let output = &mut self.outputs[at];
+        output.inputs += 1;
+        if let Some(link) = &mut output.set_of {
+            link.schema_version = link.schema_version.max(schema_version);
+        }
+        let added = self.add_table(at, table, of)?;
+        self.total_bytes += added.map_or(0, |added| added.stored_bytes);
+        Ok(added.map(|_| at))
+    }
+
+    /// The attribute sets of an RNTuple, by their positions.
+    pub fn sets_of(&self, ntuple: usize) -> Vec<usize> {
+        let of = self.sets.range((ntuple, String::new())..(ntuple + 1, String::new()));
+        let mut sets: Vec<usize> = of.map(|(_, at)| *at).collect();
+        sets.sort_unstable();
+        sets
+    }
+
+    /// The tables of the output to which blocks of an input are copied.
     pub fn tables_of(
         &self,
         input: &PlannedInput,
     ) -> impl Iterator<Item = (usize, &dyn CopiedTable)> {
-        input.tables.iter().filter_map(|at| match &self.outputs[*at].content {
+        // Attribute sets of a file that grows are written anew.
+        let stays = self.stays(input.number);
+        let is_copied = move |at: &&usize| !stays || self.outputs[**at].set_of.is_some();
+        input.tables.iter().filter(is_copied).filter_map(|at| match &self.outputs[*at].content {
             OutputContent::Table(table) => Some((*at, &**table)),
             _ => None,
         })
@@ -288,17 +367,8 @@ impl MergePlan {
         }
         let at = self.outputs.len();
         names.insert(name.to_owned(), at);
-        self.outputs.push(Output {
-            path: path_of(directory, name),
-            name: name.to_owned(),
-            folder: directory.clone(),
-            directory: DirectoryId::TOP,
-            content: OutputContent::Nothing,
-            inputs: 0,
-            differs: false,
-            existing: None,
-            is_later: false,
-        });
+        let path = path_of(directory, name);
+        self.outputs.push(Output::new(path, name, directory.clone()));
         at
     }
 
@@ -404,14 +474,18 @@ impl MergePlan {
         table: Box<dyn SourceTable>,
         of: InputName<'_>,
     ) -> Result<Option<Added>> {
-        let Output { path, content, .. } = &mut self.outputs[at];
+        let stays = self.stays(of.number);
+        let output = &mut self.outputs[at];
+        let Output { path, content, .. } = output;
         let chosen = self.options.chosen_at(path);
         match content {
             OutputContent::Left => return Ok(None),
             OutputContent::Table(first) if !first.gives_way_to(&*table) => {
                 let added = first.plan(of.number, table, self.options.merge.missing);
                 let added = added.map_err(|error| error.within(path).located(of.url))?;
-                return added.map(Some).ok_or_else(|| another_kind(path, of.url));
+                let added = added.ok_or_else(|| another_kind(path, of.url))?;
+                output.entries += added.entries;
+                return Ok(Some(added));
             }
             OutputContent::Table(_) | OutputContent::Nothing => {}
             _ => return Err(another_kind(path, of.url)),
@@ -421,12 +495,13 @@ impl MergePlan {
             input: of.number,
             columns: chosen.map_or(&[], |chosen| &chosen.columns),
             remake: self.options.remake_of(table.survivors().is_some()),
-            is_in_place: self.grows && of.number == 0,
+            is_in_place: stays && output.set_of.is_none(),
             path,
             url: of.url,
         };
         let (begun, added) = table.begin(&choice)?;
-        *content = OutputContent::Table(begun);
+        output.content = OutputContent::Table(begun);
+        output.entries = added.entries;
         Ok(Some(added))
     }
 
@@ -451,6 +526,24 @@ impl MergePlan {
     /// Compression of all that is not copied, unless options name another for baskets and pages.
     pub fn compression(&self) -> Compression {
         self.options.merge.compression
+    }
+}
+
+impl Output {
+    fn new(path: String, name: &str, folder: Arc<str>) -> Output {
+        Output {
+            path,
+            name: name.to_owned(),
+            folder,
+            directory: DirectoryId::TOP,
+            content: OutputContent::Nothing,
+            entries: 0,
+            set_of: None,
+            inputs: 0,
+            differs: false,
+            existing: None,
+            is_later: false,
+        }
     }
 }
 

@@ -77,7 +77,8 @@ pub async fn run(
                 ending::end_open_clusters(&mut plan, Some(&input), url, &mut target).await?;
                 plan.begin_outputs(&input, &mut target.encoders).located(url)?;
                 for output in &input.tables {
-                    let stays = plan.stays(input.number);
+                    let is_set = plan.outputs[*output].set_of.is_some();
+                    let stays = plan.stays(input.number) && !is_set;
                     if let Some((table, _)) = plan.table(*output) {
                         table.begin_input(input.number, input.processes);
                         if stays {
@@ -346,7 +347,6 @@ impl InputFiles {
         self.input += 1;
         self.file = Some(file);
         self.tasks = match &mut self.held {
-            _ if plan.stays(input.number) => VecDeque::from([Task::End]),
             Some(held) => tasks_in_order(plan, input, held).into(),
             None => tasks(plan, input).into(),
         };

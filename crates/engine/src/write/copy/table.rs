@@ -13,8 +13,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use remote::Result;
 use rootfile::Array;
+use rootfile::ntuple::AttributeSet;
 use rootfile::streamer::StreamerInfo;
 use rootfile::write::copy::{Counts, HeldBasket, JoinedFields, Missing, Remake, Survivors};
+use rootfile::write::ntuple::LinkedSet;
 use rootfile::write::{Compression, DirectoryId, Encoders, FileWriter, WritableObject};
 
 use super::blocks::{ArrivedBlock, BlockNumbers, CopiedPiece, Section};
@@ -32,9 +34,16 @@ pub trait SourceTable: Any + Send {
         false
     }
 
+    /// The attribute sets that are linked to it.
+    fn attribute_sets(&self) -> &[AttributeSet] {
+        &[]
+    }
+
     /// The parts and meanings that a copy loses, if its references to objects (`TRef`) are to
     /// processes whose numbers grow by `processes`.
-    fn losses(&self, processes: u16) -> Vec<String>;
+    fn losses(&self, _processes: u16) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Entries that pass the cut; `None` without one.
     fn survivors(&self) -> Option<&Survivors>;
@@ -315,6 +324,23 @@ pub trait CopiedTable: Send {
     /// # Errors
     /// As [`FileWriter::place`].
     fn place(&mut self, made: MadeBlocks, to: TableDestination<'_>) -> rootfile::Result<()>;
+
+    /// Links attribute sets of its entries, which have been written.
+    fn link(&mut self, _sets: Vec<LinkedSet>) {}
+
+    /// Writes the complete table as an attribute set, which no directory lists.
+    ///
+    /// # Errors
+    /// As [`CopiedTable::finish`]; `Unsupported` for a tree.
+    fn finish_set(
+        self: Box<Self>,
+        _name: &str,
+        _schema_version: [u16; 2],
+        _to: TableDestination<'_>,
+        _coding: Coding<'_>,
+    ) -> rootfile::Result<LinkedSet> {
+        Err(rootfile::Error::unsupported("an attribute set that is a tree"))
+    }
 
     /// The complete table, after all inputs.
     ///

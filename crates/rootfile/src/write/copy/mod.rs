@@ -26,8 +26,8 @@ mod union;
 pub use fill::FilledBasket;
 pub use new_columns::{KeptEntries, NewColumns, TreeColumns, TreeColumnsWriter};
 pub use ntuple::{
-    CopiedNTuple, JoinedFields, NTupleColumns, NTupleColumnsWriter, NTuplePart, SourceNTuple,
-    TakenField, may_copy, may_copy_pages,
+    CopiedNTuple, JoinedFields, NTupleColumns, NTupleColumnsWriter, NTuplePart, ReplacedColumns,
+    SourceNTuple, TakenField, may_copy, may_copy_pages,
 };
 pub use object::CopiedObject;
 pub(super) use plan::last_cluster;

@@ -44,7 +44,7 @@ impl FileWriter {
         // The tables' keys are listed for this time alone.
         let mut before = BTreeMap::new();
         for table in self.tables.ids() {
-            if !self.tables[table].is_placed {
+            if !self.tables[table].is_placed || self.tables[table].set_of.is_some() {
                 continue;
             }
             let directory = self.tables[table].directory;

@@ -297,8 +297,49 @@ impl FileWriter {
     ) -> TableId {
         writer.named(name);
         let name = name.to_owned();
-        let table = OpenTable { directory, name, writer, out: 0, is_placed: false, replaces };
-        self.tables.add(table)
+        self.tables.add(OpenTable {
+            directory,
+            name,
+            writer,
+            out: 0,
+            is_placed: false,
+            replaces,
+            set_of: None,
+        })
+    }
+
+    /// Adds an attribute set to an RNTuple: a table of ranges of its entries.
+    ///
+    /// # Errors
+    /// `Unsupported` for a table of another kind, without a name, and for a name that is there.
+    pub fn add_attribute_set(
+        &mut self,
+        ntuple: TableId,
+        name: &str,
+        mut writer: Box<dyn TableWriter>,
+    ) -> Result<TableId> {
+        let open = &self.tables[ntuple];
+        let within = |what: &str| Err(Error::unsupported(what).within(&open.name));
+        let Some(existing) = open.writer.attribute_sets().filter(|_| open.set_of.is_none()) else {
+            return within("attribute sets of a table that is no RNTuple");
+        };
+        let is_there = |table: &OpenTable| table.set_of == Some(ntuple) && table.name == name;
+        if name.is_empty() {
+            return within("an attribute set without a name");
+        }
+        if existing.contains(&name) || self.tables.iter().any(is_there) {
+            return within(&format!("an attribute set \"{name}\" is there already"));
+        }
+        writer.named(name);
+        Ok(self.tables.add(OpenTable {
+            directory: open.directory,
+            name: name.to_owned(),
+            writer,
+            out: 0,
+            is_placed: false,
+            replaces: None,
+            set_of: Some(ntuple),
+        }))
     }
 
     /// Compresses a table in another way than it was made with, or one of its columns.

@@ -28,6 +28,8 @@ pub(super) struct OpenTable {
     pub is_placed: bool,
     /// The cycle of the table of the file as it was, in whose place it is listed.
     pub replaces: Option<u16>,
+    /// The RNTuple whose footer links it, if it is an attribute set, which no directory lists.
+    pub set_of: Option<TableId>,
 }
 
 impl OpenTable {

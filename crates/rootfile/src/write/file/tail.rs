@@ -7,8 +7,13 @@ use super::{DirectoryId, FileWriter, Old, OpenTable, Span, State, TableId, Write
 use crate::error::{Error, Result};
 use crate::write::buffer::Buffer;
 use crate::write::key::{BIG, KeyHead, write_offset};
+use crate::write::ntuple::LinkedSet;
+use crate::write::ntuple::attributes::SCHEMA_VERSION;
+use crate::write::ntuple::records::Records;
 use crate::write::table::Finished;
 
+/// Longest record of an anchor.
+const RECORD_MAX: u64 = 1 << 30;
 /// Added to the version of a file whose offsets have eight bytes.
 const VERSION_BIG: u32 = 1_000_000;
 /// Bytes of the header of such a file.
@@ -20,7 +25,12 @@ impl FileWriter {
         if self.state != State::Closing || !self.slots.is_empty() {
             return Ok(false);
         }
-        self.tables.ids().try_for_each(|table| self.finish_table(table))?;
+        for table in self.tables.ids() {
+            if self.tables[table].set_of.is_none() {
+                self.finish_sets(table)?;
+                self.finish_table(table)?;
+            }
+        }
         let is_changed = self.directories.iter().any(|directory| directory.is_changed);
         let has_infos = |old: &Old| old.infos_len == self.infos.len();
         if is_changed || !self.old.as_ref().is_some_and(has_infos) {
@@ -69,6 +79,27 @@ impl FileWriter {
 
     fn replace(&mut self, offset: u64, bytes: Bytes) {
         self.writes.push_back(Write { offset, bytes, is_replaced: false });
+    }
+
+    /// Writes the attribute sets of a table.
+    fn finish_sets(&mut self, ntuple: TableId) -> Result<()> {
+        for set in self.tables.ids() {
+            if self.tables[set].set_of != Some(ntuple) {
+                continue;
+            }
+            let directory = self.tables[set].directory;
+            let name = self.tables[set].name.clone();
+            let place = self.place_in(directory);
+            let encoders = &mut self.encoders;
+            let finished = self.tables.change(set, |open| open.writer.finish(place, encoders));
+            let Finished { records, object } = finished.map_err(|error| error.within(&name))?;
+            self.emit([records.into()], false);
+            let mut records = Records::new(self.place_in(directory), RECORD_MAX);
+            let linked = LinkedSet::write(&mut records, &*object, &name, SCHEMA_VERSION)?;
+            self.emit(records.into_bytes(), false);
+            self.tables.change(ntuple, |open| open.writer.link(linked));
+        }
+        Ok(())
     }
 
     fn finish_table(&mut self, table: TableId) -> Result<()> {

@@ -16,6 +16,7 @@ use crate::tree::ClassTable;
 use crate::write::compression::Encoders;
 use crate::write::copy::SourceNTuple;
 use crate::write::ntuple::anchor::TitledAnchor;
+use crate::write::ntuple::attributes::{self, LinkedSet};
 use crate::write::ntuple::description::LateColumns;
 use crate::write::ntuple::envelope::EnvelopeWriter;
 use crate::write::ntuple::lists::{self, Group, KeptFooter, PageLists};
@@ -41,6 +42,8 @@ pub struct GrowingNTuple {
     stages: GrowthStages<RNTupleWriter>,
     /// Of each stage.
     written: Vec<WrittenColumns>,
+    /// Attribute sets that have been added.
+    linked: Vec<LinkedSet>,
 }
 
 /// The columns of the schema that a stage writes.
@@ -99,7 +102,9 @@ impl GrowingNTuple {
         let options = RNTupleOptions { max_key_size, ..options };
         let written = Vec::new();
         let stages = GrowthStages::new();
-        let mut ntuple = GrowingNTuple { schema, columns, options, stages, written, existing };
+        let linked = Vec::new();
+        let mut ntuple =
+            GrowingNTuple { schema, columns, options, stages, written, linked, existing };
         // One for entries: whether the fields are written is known before there are some.
         let begun = ntuple.begin_entries().map(drop);
         begun.map_err(|error| error.within(&ntuple.existing.ntuple.schema.name))?;
@@ -271,10 +276,20 @@ impl TableWriter for GrowingNTuple {
             groups.push(Group { entries: list.entries, clusters: list.clusters, link });
         }
         let Anchor { version, header, max_key_size, .. } = self.existing.ntuple.anchor.clone();
-        let version = version.min(NEWEST);
-        let attribute_list = self.existing.kept.attribute_list.clone();
+        let version = attributes::version_with(version.min(NEWEST), &self.linked);
+        let attribute_list = match self.linked.is_empty() {
+            true => self.existing.kept.attribute_list.clone(),
+            false => {
+                let existing = self.existing.ntuple.attribute_sets.iter().map(LinkedSet::existing);
+                let elsewhere = || Error::unsupported("an attribute set that is in no file");
+                let existing: Option<Vec<LinkedSet>> = existing.collect();
+                let mut all = existing.ok_or_else(elsewhere)?;
+                all.append(&mut self.linked);
+                attributes::list(&all)
+            }
+        };
         let kept = KeptFooter { extension, attribute_list };
-        let footer = lists::footer(version, checksum, Some(&kept), &groups);
+        let footer = lists::footer(version, checksum, &kept, &groups);
         let footer = records.envelope(&footer, compression, encoders)?;
         let anchor = Anchor { version, header, footer, max_key_size };
         let records = records.into_bytes().concat();
@@ -282,8 +297,17 @@ impl TableWriter for GrowingNTuple {
         Ok(Finished { records, object: Arc::new(TitledAnchor { anchor, title }) })
     }
 
+    fn attribute_sets(&self) -> Option<Vec<&str>> {
+        let existing = self.existing.ntuple.attribute_sets.iter().map(|set| &*set.name);
+        Some(existing.chain(self.linked.iter().map(LinkedSet::name)).collect())
+    }
+
+    fn link(&mut self, set: LinkedSet) {
+        self.linked.push(set);
+    }
+
     fn is_unchanged(&self) -> bool {
-        self.stages.are_empty()
+        self.stages.are_empty() && self.linked.is_empty()
     }
 
     fn entries(&self) -> u64 {

@@ -140,9 +140,10 @@ pub(in crate::write) struct Group {
 }
 
 /// The parts of a footer that an RNTuple keeps.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(in crate::write) struct KeptFooter {
-    /// The record frame of the fields that were added while the RNTuple was written.
+    /// The record frame of the fields that were added while the RNTuple was written; empty without
+    /// any.
     pub extension: Bytes,
     /// The list frame of attribute sets, and whatever follows it; empty in an older format.
     pub attribute_list: Bytes,
@@ -152,15 +153,15 @@ pub(in crate::write) struct KeptFooter {
 pub(in crate::write) fn footer(
     version: [u16; 4],
     header_checksum: u64,
-    kept: Option<&KeptFooter>,
+    kept: &KeptFooter,
     groups: &[Group],
 ) -> Vec<u8> {
     let mut to = EnvelopeWriter::new(EnvelopeKind::Footer);
     to.u64(0);
     to.u64(header_checksum);
-    match kept {
-        Some(kept) => to.bytes(&kept.extension),
-        None => to.record(|to| description::describe(&Schema::default(), to)),
+    match kept.extension.is_empty() {
+        false => to.bytes(&kept.extension),
+        true => to.record(|to| description::describe(&Schema::default(), to)),
     }
     to.list(groups.len(), |to| {
         for Group { entries, clusters, link } in groups {
@@ -173,11 +174,11 @@ pub(in crate::write) fn footer(
             });
         }
     });
-    match kept.map(|kept| &kept.attribute_list) {
-        Some(list) if !list.is_empty() => to.bytes(list),
+    match kept.attribute_list.is_empty() {
+        false => to.bytes(&kept.attribute_list),
         // Readers rely on the list, also where it is empty.
-        _ if version >= WITH_ATTRIBUTE_SETS => to.list(0, |_| {}),
-        _ => {}
+        true if version >= WITH_ATTRIBUTE_SETS => to.list(0, |_| {}),
+        true => {}
     }
     to.finish().0
 }

@@ -14,6 +14,7 @@
 //! (Source: ROOT, `tree/ntuple/doc/BinaryFormatSpecification.md`.)
 
 pub(super) mod anchor;
+pub(super) mod attributes;
 pub(super) mod cut;
 pub(super) mod description;
 mod encode;
@@ -29,5 +30,6 @@ pub(super) mod way;
 pub(super) mod work;
 pub(super) mod writer;
 
+pub use attributes::LinkedSet;
 pub use options::{RNTupleOptions, RealStorage};
 pub use writer::RNTupleWriter;

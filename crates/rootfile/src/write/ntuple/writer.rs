@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::attributes::{self, LinkedSet};
 use super::cut::Cutter;
 use super::description;
 use super::envelope::EnvelopeWriter;
-use super::lists::{self, Group, PageLists};
+use super::lists::{self, Group, KeptFooter, PageLists};
 use super::options::RNTupleOptions;
 use super::pages::{ClusterPages, PlacedPage};
 use super::records::Records;
@@ -45,6 +46,8 @@ pub struct RNTupleWriter {
     clusters: VecDeque<OpenCluster>,
     /// The header, once it has been written, and the lists of pages.
     placed: Option<Placed>,
+    /// Attribute sets that have been written for it.
+    linked: Vec<LinkedSet>,
     /// The clusters, where another table lists their pages.
     listed_elsewhere: Option<Vec<WrittenCluster>>,
 }
@@ -111,6 +114,7 @@ impl RNTupleWriter {
             runs_bytes: 0,
             clusters: VecDeque::new(),
             placed: None,
+            linked: Vec::new(),
             listed_elsewhere: None,
             options,
         })
@@ -214,10 +218,13 @@ impl RNTupleWriter {
             let link = records.envelope(&list.envelope, compression, encoders)?;
             groups.push(Group { entries: list.entries, clusters: list.clusters, link });
         }
-        let footer = lists::footer(VERSION, header_checksum, None, &groups);
+        let version = attributes::version_with(VERSION, &self.linked);
+        let attribute_list = attributes::list(&self.linked);
+        let kept = KeptFooter { attribute_list, ..KeptFooter::default() };
+        let footer = lists::footer(version, header_checksum, &kept, &groups);
         let footer = records.envelope(&footer, compression, encoders)?;
         let max_key_size = self.options.max_key_size;
-        let anchor = Anchor { version: VERSION, header, footer, max_key_size };
+        let anchor = Anchor { version, header, footer, max_key_size };
         let records = records.into_bytes().concat();
         Ok(Finished { records, object: Arc::new(anchor) })
     }
@@ -279,6 +286,14 @@ impl TableWriter for RNTupleWriter {
         cluster.runs -= 1;
         self.place_clusters(&mut records)?;
         Ok(records.into_bytes())
+    }
+
+    fn attribute_sets(&self) -> Option<Vec<&str>> {
+        Some(self.linked.iter().map(LinkedSet::name).collect())
+    }
+
+    fn link(&mut self, set: LinkedSet) {
+        self.linked.push(set);
     }
 
     fn interim(&mut self, place: RecordPlace, encoders: &mut Encoders) -> Result<Option<Finished>> {

@@ -6,6 +6,7 @@ mod joined;
 mod layout;
 mod new_columns;
 mod part;
+mod replaced;
 mod take;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ use crate::ntuple::{Anchor, Cluster, EnvelopeLink, RNTuple, Role, Schema};
 use crate::write::compression::{Compression, Encoders};
 use crate::write::file::{DirectoryId, FileWriter};
 use crate::write::ntuple::anchor::TitledAnchor;
+use crate::write::ntuple::attributes::{self, LinkedSet};
 use crate::write::ntuple::description;
 use crate::write::ntuple::envelope::EnvelopeWriter;
 use crate::write::ntuple::lists::{self, Group, KeptFooter, PageLists};
@@ -48,6 +50,7 @@ use part::ClusterPart;
 pub use joined::JoinedFields;
 pub use new_columns::{NTupleColumns, NTupleColumnsWriter};
 pub use part::NTuplePart;
+pub use replaced::ReplacedColumns;
 pub use take::TakenField;
 
 /// The anchor's maximum key size: longer envelopes are in several records.
@@ -103,6 +106,8 @@ pub struct CopiedNTuple {
     zeros_placed: BTreeMap<usize, (u64, u64)>,
     /// Compression of pages that are compressed anew; `None` where they are copied.
     compression: Option<Compression>,
+    /// Attribute sets that have been written for it.
+    linked: Vec<LinkedSet>,
 }
 
 /// A cluster of the output.
@@ -150,6 +155,14 @@ impl SourceNTuple {
         Ok(Progress::Ready(SourceNTuple { ntuple, title, header, kept, clusters }))
     }
 
+    /// The columns of fields at the top that hold one number each.
+    ///
+    /// # Errors
+    /// `Unsupported` with the field that is not there, or has other columns.
+    pub fn number_columns(&self, names: &[String]) -> Result<ReplacedColumns> {
+        ReplacedColumns::of(&self.ntuple.schema, names)
+    }
+
     /// The number of entries up to the end of each cluster.
     pub fn ends_of_clusters(&self) -> impl Iterator<Item = u64> {
         self.clusters.iter().map(|cluster| cluster.entries.end)
@@ -171,7 +184,7 @@ impl CopiedNTuple {
         let mut ntuple = CopiedNTuple {
             version: first.ntuple.anchor.version,
             first,
-            new: taken.new_columns.map(|new_columns| new_columns.schema.clone()),
+            new: taken.new_columns.and_then(NTupleColumns::added).cloned(),
             layout: UnionSchema::default(),
             schemas: Vec::new(),
             is_in_place: false,
@@ -190,6 +203,7 @@ impl CopiedNTuple {
             zeros: BTreeMap::new(),
             zeros_placed: BTreeMap::new(),
             compression: None,
+            linked: Vec::new(),
         };
         let new = ntuple.new.iter().flat_map(|new| top_names(new));
         ntuple.layout.only = only.map(|only| only.iter().chain(new).cloned().collect());
@@ -221,7 +235,7 @@ impl CopiedNTuple {
             Some(new_columns) if new_columns.entries() == 0 && self.new.is_some() => {
                 self.new.as_deref()
             }
-            new_columns => new_columns.map(|new_columns| &*new_columns.schema),
+            new_columns => new_columns.and_then(NTupleColumns::added).map(|schema| &**schema),
         };
         let schema = &with_new(own, new, &self.first.ntuple.schema)?;
         let own = own.columns.len();
@@ -592,16 +606,52 @@ impl CopiedNTuple {
         Ok(())
     }
 
-    /// Writes page lists and footer; returns the anchor and the number of entries.
+    /// Links attribute sets of its entries, which have been written.
+    pub fn link(&mut self, sets: Vec<LinkedSet>) {
+        self.linked = sets;
+    }
+
+    /// Writes page lists and footer; returns the object for a directory and the number of entries.
     ///
     /// # Errors
     /// As [`FileWriter::place`]; `Limit`.
     pub fn finish(
+        mut self,
+        to: &mut FileWriter,
+        directory: DirectoryId,
+        coding: (Compression, &mut Encoders),
+    ) -> Result<(Arc<dyn WritableObject>, u64)> {
+        let title = std::mem::take(&mut self.first.title);
+        let entries = self.entries;
+        let anchor = self.finish_anchor(to, directory, coding)?;
+        Ok((Arc::new(TitledAnchor { anchor, title }), entries))
+    }
+
+    /// The same of an attribute set, which no directory lists.
+    ///
+    /// # Errors
+    /// As [`CopiedNTuple::finish`].
+    pub fn finish_set(
+        self,
+        name: &str,
+        schema_version: [u16; 2],
+        to: &mut FileWriter,
+        directory: DirectoryId,
+        coding: (Compression, &mut Encoders),
+    ) -> Result<LinkedSet> {
+        let anchor = self.finish_anchor(to, directory, coding)?;
+        let mut records = Records::new(to.place(directory)?, RECORD_MAX);
+        let set = LinkedSet::write(&mut records, &anchor, name, schema_version)?;
+        records.into_bytes().into_iter().for_each(|bytes| to.append(bytes));
+        Ok(set)
+    }
+
+    fn finish_anchor(
         self,
         to: &mut FileWriter,
         directory: DirectoryId,
         (compression, encoders): (Compression, &mut Encoders),
-    ) -> Result<(Arc<dyn WritableObject>, u64)> {
+    ) -> Result<Anchor> {
         let (header, checksum) =
             self.header.ok_or_else(|| Error::corrupt("an RNTuple without a header"))?;
         let mut groups = Vec::new();
@@ -619,14 +669,12 @@ impl CopiedNTuple {
             let link = compressed(to, directory, &list.envelope, (compression, &mut *encoders))?;
             groups.push(Group { entries: list.entries, clusters: list.clusters, link });
         }
-        let version = self.version.min(NEWEST);
-        let attribute_list = Bytes::new();
-        let kept = extension.map(|extension| KeptFooter { extension, attribute_list });
-        let footer = lists::footer(version, checksum, kept.as_ref(), &groups);
+        let version = attributes::version_with(self.version.min(NEWEST), &self.linked);
+        let attribute_list = attributes::list(&self.linked);
+        let kept = KeptFooter { extension: extension.unwrap_or_default(), attribute_list };
+        let footer = lists::footer(version, checksum, &kept, &groups);
         let footer = compressed(to, directory, &footer, (compression, encoders))?;
-        let anchor = Anchor { version, header, footer, max_key_size: RECORD_MAX };
-        let title = self.first.title;
-        Ok((Arc::new(TitledAnchor { anchor, title }), self.entries))
+        Ok(Anchor { version, header, footer, max_key_size: RECORD_MAX })
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::part::ClusterPart;
+use super::replaced::ReplacedColumns;
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::ntuple::Schema;
@@ -25,6 +26,8 @@ use crate::write::table::Encode;
 /// New columns of one input that are being encoded.
 pub struct NTupleColumnsWriter {
     columns: NewColumns,
+    /// The columns of the input that they replace.
+    replaced: Option<ReplacedColumns>,
     options: RNTupleOptions,
     open: Option<Open>,
     /// Entries behind which clusters end, and whether all entries of the cluster are taken.
@@ -47,6 +50,8 @@ struct Open {
 pub struct NTupleColumns {
     /// Their fields alone.
     pub(super) schema: Arc<Schema>,
+    /// The columns of the input that they replace.
+    pub(super) replaced: Option<ReplacedColumns>,
     pub(super) compression: u32,
     entries: u64,
     /// Those with entries.
@@ -65,6 +70,11 @@ pub(super) struct NewCluster {
 }
 
 impl NTupleColumns {
+    /// The schema of columns that the input lacks; `None` of those that replace some of its own.
+    pub(super) fn added(&self) -> Option<&Arc<Schema>> {
+        self.replaced.is_none().then_some(&self.schema)
+    }
+
     /// Number of entries.
     pub fn entries(&self) -> u64 {
         self.entries
@@ -88,7 +98,14 @@ impl NTupleColumns {
 impl NTupleColumnsWriter {
     pub fn new(columns: NewColumns) -> Self {
         let options = RNTupleOptions::of(columns.compression);
-        NTupleColumnsWriter { columns, options, open: None, ends: VecDeque::new() }
+        let replaced = None;
+        NTupleColumnsWriter { columns, replaced, options, open: None, ends: VecDeque::new() }
+    }
+
+    /// The same, of columns that replace some of the input, in their order.
+    pub fn replacing(columns: NewColumns, replaced: ReplacedColumns) -> Self {
+        let writer = NTupleColumnsWriter::new(columns);
+        NTupleColumnsWriter { replaced: Some(replaced), ..writer }
     }
 
     /// Adds entries: one array a column. The first arrays give the types of the columns.
@@ -98,7 +115,11 @@ impl NTupleColumnsWriter {
     pub fn extend(&mut self, arrays: Vec<Arc<Array>>, encoders: &mut Encoders) -> Result<()> {
         let open = match &mut self.open {
             Some(open) => open,
-            None => self.open.insert(Open::new(&self.columns.names, &arrays, &self.options)?),
+            None => {
+                let replaced = self.replaced.as_ref();
+                let open = Open::new(&self.columns.names, &arrays, replaced, &self.options)?;
+                self.open.insert(open)
+            }
         };
         open.cutter.push(arrays)?;
         while let Some(end) = self.ends.pop_front_if(|(end, _)| *end <= open.cutter.entries()) {
@@ -123,12 +144,18 @@ impl NTupleColumnsWriter {
         open.end_cluster((open.cutter.entries(), true), &self.options, encoders)?;
         let Open { schema, entries, clusters, .. } = open;
         let compression = self.options.compression.number();
-        Ok(Some(NTupleColumns { schema, compression, entries, clusters }))
+        let replaced = self.replaced;
+        Ok(Some(NTupleColumns { schema, replaced, compression, entries, clusters }))
     }
 }
 
 impl Open {
-    fn new(names: &[String], arrays: &[Arc<Array>], options: &RNTupleOptions) -> Result<Open> {
+    fn new(
+        names: &[String],
+        arrays: &[Arc<Array>],
+        replaced: Option<&ReplacedColumns>,
+        options: &RNTupleOptions,
+    ) -> Result<Open> {
         let column = |(name, array): (&String, &Arc<Array>)| {
             let entry = EntryType::of(array).map_err(|error| error.within(name))?;
             // As where all columns are encoded anew.
@@ -137,7 +164,10 @@ impl Open {
         };
         let columns: Vec<TableColumn> =
             names.iter().zip(arrays).map(column).collect::<Result<_>>()?;
-        let Plan { schema, columns: stored } = Plan::new(&columns, options)?;
+        let Plan { schema, columns: mut stored } = Plan::new(&columns, options)?;
+        if let Some(replaced) = replaced {
+            replaced.encode_like(&mut stored)?;
+        }
         let level = (!options.compression.is_class()).then_some(options.compression);
         let levels = vec![level; stored.len()];
         let cutter = Cutter::new(columns, stored.into_iter().map(Arc::new).collect(), options);
@@ -219,6 +249,31 @@ impl ClusterPart {
             let pages = found.and_then(|cluster| cluster.columns.get(at));
             let pages = pages.into_iter().flatten().map(|(count, page)| (*count, before + page));
             self.push_column(pages.collect(), (schema, described), new.compression);
+        }
+        self.new_columns = found.map_or_else(Vec::new, |cluster| cluster.pages.clone());
+        Ok(())
+    }
+
+    /// Adds the pages of new columns in place of the input's.
+    ///
+    /// # Errors
+    /// As [`NTupleColumns::cluster`].
+    pub(super) fn replace(
+        &mut self,
+        new: &NTupleColumns,
+        replaced: &ReplacedColumns,
+        schema: &Schema,
+    ) -> Result<()> {
+        let before = self.places.len() as u32;
+        let found = new.cluster(&self.entries)?;
+        for (at, column) in schema.columns.iter().enumerate() {
+            if !replaced.has(column.field) {
+                continue;
+            }
+            let new_at = replaced.columns.iter().position(|one| *one as usize == at);
+            let pages = new_at.and_then(|new_at| found?.columns.get(new_at));
+            let pages = pages.into_iter().flatten().map(|(count, page)| (*count, before + page));
+            self.set_pages(at, pages.collect(), new.compression, new_at.is_none());
         }
         self.new_columns = found.map_or_else(Vec::new, |cluster| cluster.pages.clone());
         Ok(())

@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::groups::{Groups, InputGroup};
 use super::new_columns::NTupleColumns;
+use super::replaced::ReplacedColumns;
 use crate::error::{Error, Result};
 use crate::ntuple::column::{Element, Encoding};
 use crate::ntuple::{Cluster, Column, Schema};
@@ -45,6 +46,8 @@ pub(super) struct ClusterPart {
     pub new_columns: Vec<Bytes>,
     /// The number of the first new column; that of all columns if none is new.
     new_from: usize,
+    /// Columns of the input with new pages instead of their own, in order.
+    replaced: Vec<usize>,
     /// For each place the page's bytes before compression, and whether a checksum follows it.
     contents: Vec<(usize, bool)>,
     /// By number; columns that were added while the input was written may be missing.
@@ -88,14 +91,17 @@ impl NTuplePart {
             if survivors.is_some() && runs.is_empty() {
                 continue;
             }
-            let mut part = ClusterPart::of(cluster, &schema.1, &fields)?;
+            let replaced = new_columns.and_then(|new| new.replaced.as_ref());
+            let mut part = ClusterPart::of(cluster, &schema.1, &fields, replaced)?;
             if let Some(survivors) = survivors {
                 part.entries = survivors.rank(stored.start)..survivors.rank(stored.end);
                 let local = |run: &Range<u64>| run.start - stored.start..run.end - stored.start;
                 part.kept = (runs != [stored.clone()]).then(|| runs.iter().map(local).collect());
             }
-            if let Some(new) = new_columns {
-                part.add_new(new, own, &schema.1)?;
+            match (new_columns, replaced) {
+                (Some(new), Some(replaced)) => part.replace(new, replaced, &schema.1)?,
+                (Some(new), None) => part.add_new(new, own, &schema.1)?,
+                (None, _) => {}
             }
             parts.push(part);
         }
@@ -153,9 +159,11 @@ impl NTuplePart {
 
     /// Whether a field at the top is new: a cluster has its taken entries only.
     pub(super) fn is_new(&self, cluster: usize, field: u32) -> bool {
-        let new_from = self.clusters[cluster].new_from;
-        let new = self.schema.1.columns.get(new_from..).unwrap_or(&[]);
-        new.iter().any(|column| self.schema.1.ancestors(column.field).last() == Some(field))
+        let schema = &self.schema.1;
+        let part = &self.clusters[cluster];
+        let columns = schema.columns.iter().enumerate();
+        let mut new = columns.filter(|(at, _)| part.is_new_column(*at));
+        new.any(|(_, column)| schema.ancestors(column.field).last() == Some(field))
     }
 
     /// The number of a cluster among those of all inputs.
@@ -203,8 +211,16 @@ pub(super) fn entries_max(clusters: &[Cluster]) -> u64 {
 }
 
 impl ClusterPart {
-    fn of(cluster: &Cluster, schema: &Schema, fields: &[Option<u32>]) -> Result<ClusterPart> {
-        let is_kept = |column: &Column| fields[column.field as usize].is_some();
+    fn of(
+        cluster: &Cluster,
+        schema: &Schema,
+        fields: &[Option<u32>],
+        replaced: Option<&ReplacedColumns>,
+    ) -> Result<ClusterPart> {
+        let is_kept = |column: &Column| {
+            let is_replaced = replaced.is_some_and(|replaced| replaced.has(column.field));
+            fields[column.field as usize].is_some() && !is_replaced
+        };
         let columns = cluster.columns.iter().zip(&schema.columns);
         let mut places: BTreeMap<(u64, u64), (u32, (usize, bool))> = BTreeMap::new();
         for (stored, column) in columns.clone().filter(|(_, column)| is_kept(column)) {
@@ -245,6 +261,7 @@ impl ClusterPart {
             kept: None,
             new_columns: Vec::new(),
             new_from: schema.columns.len(),
+            replaced: Vec::new(),
             columns: columns.collect::<Result<_>>()?,
             contents: places.values().map(|(_, content)| *content).collect(),
             places: places.into_keys().map(|(start, end)| start..end).collect(),
@@ -260,6 +277,7 @@ impl ClusterPart {
             places: Vec::new(),
             new_columns: Vec::new(),
             new_from: columns.len(),
+            replaced: Vec::new(),
             contents: Vec::new(),
             columns,
         }
@@ -281,6 +299,25 @@ impl ClusterPart {
     ) {
         let (element_len, suppressed) = (decoded_len(schema, described), false);
         self.columns.push(ColumnPart { pages, element_len, compression, suppressed });
+    }
+
+    /// Gives a column of the input new pages.
+    pub fn set_pages(
+        &mut self,
+        at: usize,
+        pages: Vec<(i32, u32)>,
+        compression: u32,
+        suppressed: bool,
+    ) {
+        if let Some(column) = self.columns.get_mut(at) {
+            *column = ColumnPart { pages, compression, suppressed, ..*column };
+            self.replaced.push(at);
+        }
+    }
+
+    /// Whether the pages of a column have the taken entries only.
+    fn is_new_column(&self, at: usize) -> bool {
+        at >= self.new_from || self.replaced.binary_search(&at).is_ok()
     }
 
     /// Whether any pages are copied of it.
@@ -326,7 +363,7 @@ impl ClusterPart {
         let columns = self.columns.iter().enumerate().filter(|(at, _)| is_in(*at));
         let (mut own, mut new) = (0u64, 0u64);
         for (at, column) in columns {
-            let sum = if at < self.new_from { &mut own } else { &mut new };
+            let sum = if self.is_new_column(at) { &mut new } else { &mut own };
             *sum = sum.saturating_add(column.decoded_bytes());
         }
         self.taken(own).saturating_add(new)
