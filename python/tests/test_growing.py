@@ -267,3 +267,65 @@ def test_fields_are_added_between_entries(tmp_path: Path) -> None:
     expected["last"] = [*range(3 * ENTRIES), -1]
     for reader in (farroot, uproot):
         assert arrays(reader, checked(path), "n", expected) == expected
+
+
+def test_records_of_an_rntuple_get_further_fields(tmp_path: Path) -> None:
+    """`add_fields` refused names with dots."""
+    path = tmp_path / "f.root"
+    track = ak.zip({"pt": np.arange(3) / 2}, depth_limit=1)
+    first: dict[str, Any] = {"muon": ak.zip({"track": track, "q": [1, -1, 1]}, depth_limit=1)}
+    with farroot.recreate(path) as file:
+        file["n"] = first
+        file.mkrntuple("other", {"x": np.arange(3)})
+    with farroot.update(path) as file:
+        table = file["n"]
+        table.add_fields({"muon.track.eta": np.array([4, 5, 6]), "muon.name": ["a", "", "c"]})
+        table.add_fields({"muon.hits": "var * int32", "top": "float32"})
+        with pytest.raises(farroot.InvalidArgumentError, match="already exists"):
+            table.add_fields({"muon.q": "int32"})
+        more = {"track": {"pt": [9.5], "eta": [7]}, "q": [0], "name": ["d"], "hits": [[1, 2]]}
+        record = ak.zip({**more, "track": ak.zip(more["track"])}, depth_limit=1)
+        table.extend({"muon": record, "top": [0.5]})
+    with farroot.update(path) as file:
+        file["n"].add_fields({"muon.track.phi": "float64"})
+    expected = [
+        {
+            "muon": {
+                "track": {"pt": pt, "eta": eta, "phi": 0.0},
+                "q": q,
+                "name": name,
+                "hits": hits,
+            },
+            "top": top,
+        }
+        for pt, eta, q, name, hits, top in [
+            (0.0, 4, 1, "a", [], 0.0),
+            (0.5, 5, -1, "", [], 0.0),
+            (1.0, 6, 1, "c", [], 0.0),
+            (9.5, 7, 0, "d", [1, 2], 0.5),
+        ]
+    ]
+    for reader in (farroot, uproot):
+        with reader.open(checked(path)) as file:
+            assert file["n"].arrays().to_list() == expected
+
+
+def test_fields_that_other_fields_cannot_get(tmp_path: Path) -> None:
+    path = tmp_path / "f.root"
+    jets = ak.Array([[{"pt": 1.0}], [], [{"pt": 2.0}]])
+    with farroot.recreate(path) as file:
+        file["n"] = {"x": np.arange(3), "jets": jets, "text": ["a", "b", "c"]}
+        file["v"] = {"either": ak.Array([1, "two", {"deep": 3}])}
+    before = digest(path)
+    wrong: list[tuple[str, str, type[Exception], str]] = [
+        ("n", "none.y", farroot.InvalidArgumentError, "not found"),
+        ("n", "x.y", farroot.InvalidArgumentError, "not a record"),
+        ("n", "jets.eta", farroot.InvalidArgumentError, "not a record"),
+        ("n", "text.y", farroot.InvalidArgumentError, "not a record"),
+        ("v", "either.y", farroot.UnsupportedError, "variant"),
+    ]
+    with farroot.update(path) as file:
+        for table, name, error, words in wrong:
+            with pytest.raises(error, match=words):
+                file[table].add_fields({name: "int32"})
+    assert digest(path) == before

@@ -175,6 +175,23 @@ def test_a_merge_appends_to_a_file_of_root(tmp_path: Path, flushed: int) -> None
     assert farroot.open(path)["d/t"].aliases == {"twice": "2*i"}
 
 
+def test_root_reads_fields_that_records_have_got(tmp_path: Path) -> None:
+    path = tmp_path / "f.root"
+    with farroot.recreate(path) as file:
+        file["n"] = {"muon": ak.zip({"pt": [0.5, 1.5]}), "x": [1, 2]}
+    with farroot.update(path) as file:
+        file["n"].add_fields({"muon.eta": np.array([3, 4]), "muon.hits": "var * int32"})
+        record = ak.zip({"pt": [2.5], "eta": [5], "hits": [[7]]}, depth_limit=1)
+        file["n"].extend({"muon": record, "x": [3]})
+    expected = [
+        {"muon": {"pt": 0.5, "eta": 3, "hits": []}, "x": 1},
+        {"muon": {"pt": 1.5, "eta": 4, "hits": []}, "x": 2},
+        {"muon": {"pt": 2.5, "eta": 5, "hits": [7]}, "x": 3},
+    ]
+    assert farroot.open(checked(path))["n"].arrays().to_list() == expected
+    assert json.loads(by_root(BY_ROOT, path, "n")) == expected
+
+
 def test_a_merge_appends_to_an_rntuple_of_root(tmp_path: Path) -> None:
     path, other = tmp_path / "f.root", tmp_path / "other.root"
     by_root(NTUPLE, path)

@@ -12,7 +12,7 @@ from .. import _core
 from .._awkward import ak
 from .._limits import COLUMN_RUN_BYTES, RUN_BYTES, WIDE_RUN_BYTES
 from .._ours import each_of
-from ..errors import ArgumentTypeError, Error, InvalidArgumentError
+from ..errors import ArgumentTypeError, Error, InvalidArgumentError, UnsupportedError
 from . import _arrow, _columns, _frames, _types
 from ._arguments import text
 from ._types import Type
@@ -237,9 +237,43 @@ class Columns:
                 raise within(name, error) from None
         return cls(types, docs)
 
-    def add(self, others: Columns) -> None:
-        """Adds further columns behind these."""
-        self.types.update(others.types)
+    def has(self, path: str) -> bool:
+        """Whether there is such a column, or a field of a record: ``"muon.pt"``.
+
+        Raises:
+            InvalidArgumentError: for a field of a column that is not there, or is not a record.
+            UnsupportedError: for one of values of several types.
+        """
+        above, _, name = path.rpartition(".")
+        return name in (self.types if not above else self._record(above).fields)
+
+    def _record(self, path: str) -> Any:
+        """The type of the records at a path."""
+        top, *parts = path.split(".")
+        if top not in self.types:
+            raise InvalidArgumentError(f"the column {top!r} is not found")
+        found = self.types[top]
+        for at, part in enumerate((*parts, None)):
+            where = ".".join((top, *parts[:at]))
+            if isinstance(found, ak.types.UnionType):
+                raise UnsupportedError(f"{where!r} is a variant, which gets no new fields")
+            if not isinstance(found, ak.types.RecordType):
+                raise InvalidArgumentError(f"{where!r} is not a record, but of type {found}")
+            if part is None:
+                break
+            if part not in found.fields:
+                raise InvalidArgumentError(f"the field {part!r} of {where!r} is not found")
+            found = found.content(part)
+        return found
+
+    def add(self, others: Columns, within: bool = False) -> None:
+        """Adds further columns behind these; with ``within`` also fields to records."""
+        for path, type_ in others.types.items():
+            top, *parts = path.split(".") if within else (path,)
+            if parts:
+                self.types[top] = _types.with_field(self.types[top], parts, type_)
+            else:
+                self.types[path] = type_
         self.docs.update(others.docs)
 
     def empty(self) -> list[_core.Array]:

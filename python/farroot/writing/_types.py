@@ -228,6 +228,14 @@ def _instead(dtype: np.dtype[Any]) -> str:
     return ': write array.astype("float64")' if dtype.kind == "f" else ""
 
 
+def with_field(record: Any, path: list[str], type_: Type) -> Type:
+    """A record with a further field, at a path within it."""
+    name, *rest = path
+    fields = dict(zip(record.fields, record.contents, strict=True))
+    fields[name] = with_field(fields[name], rest, type_) if rest else type_
+    return ak.types.RecordType(list(fields.values()), list(fields), parameters=record.parameters)
+
+
 def is_string(type_: Type) -> bool:
     return type_.parameter("__array__") in ("string", "bytestring")
 

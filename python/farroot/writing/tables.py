@@ -188,7 +188,7 @@ class WritableTable(Within):
         if more:
             raise InvalidArgumentError("the values of new columns come in one batch")
         for name in first:
-            if name in self._columns.types or name in self._names.counters.values():
+            if self._is_there(name) or name in self._names.counters.values():
                 raise InvalidArgumentError(f"a column {name!r} already exists in {self!r}")
         columns = Columns.of(first, self._has_options)
         length = len(next(iter(first.values()), ()))
@@ -197,9 +197,13 @@ class WritableTable(Within):
             raise InvalidArgumentError(f"new columns have {length} entries: {said}")
         names = self._new_names(columns)
         self._file.add_columns(self._core, columns, columns.arrays(columns.layouts(first)))
-        self._columns.add(columns)
+        self._columns.add(columns, within=self._has_options)
         self._names.add(names)
         self._takes_plain = False
+
+    def _is_there(self, name: str) -> bool:
+        """Whether it has a column of that name."""
+        return name in self._columns.types
 
     def _new_names(self, columns: Columns) -> TreeNames:
         """The names of the branches that new columns become."""
@@ -393,11 +397,15 @@ class WritableNTuple(WritableTable):
         Args:
             fields: As for :meth:`extend`, of as many entries as the RNTuple has; or types by name,
                 as for :meth:`WritableDirectory.mkrntuple`, of which entries so far have zeros,
-                empty texts and lists, and missing values.
+                empty texts and lists, and missing values. A name as ``"muon.pt"`` adds a field to
+                a record.
 
         Raises:
-            InvalidArgumentError: for a name that is there, and for arrays of another length.
-            UnsupportedError: for an RNTuple that has been made in this update. Nothing is added.
+            InvalidArgumentError: for a name that is there, for arrays of another length, and for a
+                field within one that is not a record of each entry: items of lists would need
+                values of their own.
+            UnsupportedError: for a field within an object of a C++ class, and for an RNTuple that
+                has been made in this update. Nothing is added.
 
         Example:
             >>> with farroot.recreate("grows.root") as file:
@@ -411,6 +419,9 @@ class WritableNTuple(WritableTable):
         types = types_of(fields)
         zeros = {name: _types.zeros(each, self.num_entries) for name, each in (types or {}).items()}
         self._add_columns(fields if types is None else zeros)
+
+    def _is_there(self, name: str) -> bool:
+        return self._columns.has(name)
 
     @ours
     def mkattributes(self, name: str, types: Any, description: str = "") -> WritableAttributeSet:

@@ -12,6 +12,8 @@
 //!
 //! Fields and columns are numbered as they come, those of the footer after those of the header.
 
+use std::collections::BTreeMap;
+
 use super::envelope::{Envelope, EnvelopeKind};
 use super::reader::EnvelopeReader;
 use crate::error::{Error, Result};
@@ -237,10 +239,22 @@ impl Schema {
 
     /// Adds the fields and columns of another schema behind its own.
     pub(crate) fn append(&mut self, other: &Schema) {
+        self.append_within(other, &BTreeMap::new());
+    }
+
+    /// The same; `parents` are the own fields that some of the other's fields at the top get into,
+    /// by their numbers there.
+    pub(crate) fn append_within(&mut self, other: &Schema, parents: &BTreeMap<u32, u32>) {
         let fields = self.fields.len() as u32;
         let columns = self.columns.len() as u32;
-        self.fields.extend(other.fields.iter().map(|field| Field {
-            parent: field.parent.map(|parent| parent + fields),
+        for (field, parent) in parents {
+            self.fields[*parent as usize].children.push(field + fields);
+        }
+        self.fields.extend((0..).zip(&other.fields).map(|(id, field)| Field {
+            parent: match field.parent {
+                Some(parent) => Some(parent + fields),
+                None => parents.get(&id).copied(),
+            },
             source: field.source.map(|source| source + fields),
             children: field.children.iter().map(|child| child + fields).collect(),
             columns: field.columns.iter().map(|column| column + columns).collect(),

@@ -7,7 +7,7 @@ use super::not_written;
 use crate::array::Number;
 use crate::error::{Error, Result};
 use crate::ntuple::column::Encoding;
-use crate::ntuple::{FieldInterpretation, Names, Role, Schema};
+use crate::ntuple::{Field, FieldInterpretation, Names, Role, Schema};
 use crate::tree::ClassTable;
 use crate::write::ntuple::schema::StoredColumn;
 use crate::write::schema::{EntryType, TableColumn};
@@ -29,6 +29,76 @@ pub(super) fn columns_of(schema: &Schema, classes: &ClassTable) -> Result<Vec<Ta
         Ok(TableColumn { name, title: String::new(), entry })
     };
     tops.map(column).collect()
+}
+
+/// The place of a new field.
+pub(super) struct NewField {
+    /// The record that it gets into; `None` at the top.
+    pub parent: Option<u32>,
+    pub name: String,
+}
+
+impl NewField {
+    /// The column of this field in a table of new columns, by a name that no other one has.
+    pub fn numbered(&self, at: usize, column: &TableColumn) -> TableColumn {
+        match self.parent {
+            Some(_) => TableColumn { name: format!("{at}_{}", self.name), ..column.clone() },
+            None => column.clone(),
+        }
+    }
+}
+
+/// The place of a new field at a path: the names of the records that it is in and its own, joined
+/// by dots.
+///
+/// # Errors
+/// `Unsupported` for fields within others than records without a class.
+pub(super) fn place_of(schema: &Schema, path: &str) -> Result<NewField> {
+    let Some((above, name)) = path.rsplit_once('.') else {
+        return Ok(NewField { parent: None, name: path.to_owned() });
+    };
+    let within = |what: &str| Error::unsupported(what).within(above);
+    let mut parent = None;
+    for part in above.split('.') {
+        let is_meant =
+            |field: &Field| field.parent == parent && field.name == part && field.source.is_none();
+        let found = schema.fields.iter().position(is_meant);
+        let at = found.ok_or_else(|| within("a new field within one that is not there"))?;
+        let field = &schema.fields[at];
+        if field.role != Role::Record || field.array_size.is_some() {
+            return Err(within("a new field within one that is not a record of each entry"));
+        }
+        if !field.typename.is_empty() {
+            let what = format!("a new field within an object of class {}", field.typename);
+            return Err(within(&what));
+        }
+        parent = Some(at as u32);
+    }
+    Ok(NewField { parent, name: name.to_owned() })
+}
+
+/// Adds a column at a path to the columns of a table, which may be a member of a record.
+pub(super) fn add_column(columns: &mut Vec<TableColumn>, new: TableColumn) {
+    let mut parts = new.name.split('.');
+    let top = parts.next().unwrap_or_default();
+    let rest: Vec<&str> = parts.collect();
+    let Some((last, above)) = rest.split_last() else {
+        columns.push(new);
+        return;
+    };
+    let Some(column) = columns.iter_mut().find(|column| column.name == top) else { return };
+    let mut entry = Some(&mut column.entry);
+    for part in above {
+        entry = match entry {
+            Some(EntryType::Record(members)) => {
+                members.iter_mut().find(|(name, _)| name == part).map(|(_, entry)| entry)
+            }
+            _ => None,
+        };
+    }
+    if let Some(EntryType::Record(members)) = entry {
+        members.push(((*last).to_owned(), new.entry));
+    }
 }
 
 /// Gives the columns `stored`, which `written` describes, the encodings that an existing RNTuple

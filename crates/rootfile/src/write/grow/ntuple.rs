@@ -1,12 +1,12 @@
 //! An RNTuple that gets further entries and columns.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::fields::{columns_of, encode_like};
+use super::fields::{NewField, add_column, columns_of, encode_like, place_of};
 use super::stages::{Adds, GrowthStages, check_length};
 use crate::array::Array;
 use crate::error::{Error, Result};
@@ -137,12 +137,14 @@ impl GrowingNTuple {
     }
 
     /// That the names of new columns are not there, and that all page lists can be written anew.
-    fn check_new(&self, columns: &[TableColumn]) -> Result<()> {
-        let schema = &self.schema;
-        let mut tops = schema.top().map(|id| &schema.fields[id as usize].name);
-        let new: BTreeSet<&String> = columns.iter().map(|column| &column.name).collect();
-        if let Some(name) = tops.find(|name| new.contains(name)) {
-            return Err(Error::unsupported("a new field that is there already").within(name));
+    fn check_new(&self, new: &[NewField]) -> Result<()> {
+        let fields = &self.schema.fields;
+        let mut known: BTreeSet<(Option<u32>, &str)> =
+            fields.iter().map(|field| (field.parent, &*field.name)).collect();
+        for NewField { parent, name } in new {
+            if !known.insert((*parent, name)) {
+                return Err(Error::unsupported("a new field that is there already").within(name));
+            }
         }
         let count = self.existing.ntuple.schema.columns.len();
         let is_usual = |column: &ColumnPages| {
@@ -229,10 +231,25 @@ impl TableWriter for GrowingNTuple {
 
     fn add_columns(&mut self, columns: Vec<TableColumn>, arrays: Vec<Arc<Array>>) -> Result<()> {
         check_length(arrays.first().map_or(0, |array| array.len() as u64), self.entries())?;
-        self.check_new(&columns)?;
-        let writer = RNTupleWriter::new(columns.clone(), self.options.clone())?;
+        let places = columns.iter().map(|column| place_of(&self.schema, &column.name));
+        let places: Vec<NewField> = places.collect::<Result<_>>()?;
+        self.check_new(&places)?;
+        let named = columns.iter().zip(&places).enumerate();
+        let named = named.map(|(at, (column, place))| place.numbered(at, column));
+        let mut options = self.options.clone();
+        if places.iter().any(|place| place.parent.is_some()) {
+            // They count columns by their names in the table.
+            options.counter_name = None;
+        }
+        let writer = RNTupleWriter::new(named.collect(), options)?;
         let stored = writer.stored().to_vec();
-        let added = writer.schema().clone();
+        let mut added = writer.schema().clone();
+        let mut parents = BTreeMap::new();
+        let tops: Vec<u32> = added.top().collect();
+        for (top, place) in tops.into_iter().zip(&places) {
+            added.fields[top as usize].name.clone_from(&place.name);
+            parents.extend(place.parent.map(|parent| (top, parent)));
+        }
         self.stages.close_last();
         let ends = self.cluster_ends()?;
         let mut writer = writer.of_another(stored).with_cluster_ends(ends.into());
@@ -240,8 +257,10 @@ impl TableWriter for GrowingNTuple {
         self.stages.begin(writer, Adds::Columns);
         self.stages.close_last();
         self.written.push(WrittenColumns::New);
-        self.schema.append(&added);
-        self.columns.extend(columns);
+        self.schema.append_within(&added, &parents);
+        for column in columns {
+            add_column(&mut self.columns, column);
+        }
         Ok(())
     }
 
