@@ -17,13 +17,20 @@ fn rust_comment(line: &str) -> Option<&str> {
     Some(comment.trim_start_matches(['/', '!']))
 }
 
-/// Documents outside of their fenced code.
+/// Documents outside of their code, which is fenced or, behind an empty line, indented.
 fn document<'t>(lines: impl Iterator<Item = (usize, &'t str)>) -> Lines<'t> {
     let mut fenced = false;
+    let mut indented = false;
+    let mut is_behind_empty = true;
     let prose = lines.filter(|(_, line)| {
         let fence = line.trim_start().starts_with("```");
         fenced ^= fence;
-        !fenced && !fence
+        let is_empty = line.trim().is_empty();
+        if !is_empty {
+            indented = line.starts_with("    ") && (indented || is_behind_empty);
+        }
+        is_behind_empty = is_empty;
+        !fenced && !fence && !indented
     });
     prose.collect()
 }
@@ -75,4 +82,5 @@ fn a_what_is_found_in_prose_only() {
     let python = "\"\"\"What.\n\nMore what.\n\"\"\"\nx = \"\"\"\nwhat\n\"\"\"\n# what\nwhat = 1\n";
     assert_eq!(found("a.py", python).0, [1, 3, 8]);
     assert_eq!(found("a.md", "What\n```\nwhat\n```\nand what").0, [1, 5]);
+    assert_eq!(found("a.md", "What\n\n    what\n\n    what\nwhat\n    what").0, [1, 6, 7]);
 }
