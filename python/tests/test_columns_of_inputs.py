@@ -179,3 +179,21 @@ def test_arrays_of_another_shape_are_not_reshaped(tmp_path: Path, shape: tuple[i
     with pytest.raises(farroot.Error, match=r"leaf x.*b\.root"):
         farroot.merge(output, [a, b])
     assert not output.exists()
+
+
+@pytest.mark.parametrize("options", [{}, {"columns": ["x"]}, {"cut": "x > 0"}, {"keep_rest": True}])
+def test_an_input_without_the_table_is_an_error(tmp_path: Path, options: dict[str, Any]) -> None:
+    """Regression: its entries were missing, and the skim ended well, with a note."""
+    a = file_of(tmp_path / "a.root", {"x": np.arange(3.0)})
+    other = tmp_path / "other.root"
+    with farroot.recreate(other) as file:
+        file.mktree("u", {"x": np.arange(3.0)})
+    nothing = tmp_path / "nothing.root"
+    with farroot.recreate(nothing) as file:
+        file["t"] = np.histogram(np.arange(3.0), bins=2)
+    output = tmp_path / "o.root"
+    with pytest.raises(farroot.KeyInFileError, match=r"other\.root"):
+        farroot.skim([f"{a}:t", f"{other}:t", f"{a}:t"], output, **options)
+    with pytest.raises(farroot.UnsupportedError, match=r"no table.*nothing\.root"):
+        farroot.skim([f"{a}:t", f"{nothing}:t"], output, **options)
+    assert not output.exists()

@@ -167,6 +167,11 @@ impl Input {
             let table = table(&file, &known, &item.key).await?;
             items.push(InputItem { at: item, table, sets: SourceSets::default() });
         }
+        if let Some(chosen) = &options.chosen
+            && !has_table(&items, &chosen.path)
+        {
+            return Err(no_table(&file, &chosen.path).await);
+        }
         let mut ahead = None;
         if let Some(chosen) = &options.chosen
             && let Some(decide) = &chosen.decide
@@ -204,6 +209,25 @@ impl Input {
             items,
             processes,
         })
+    }
+}
+
+fn has_table(items: &[InputItem], path: &str) -> bool {
+    let is_it = |InputItem { at, table, .. }: &InputItem| {
+        table.is_some() && path_of(&at.directory, &at.key.name) == path
+    };
+    items.iter().any(is_it)
+}
+
+/// The error for an input without the table that is asked for, whose entries the output would lack:
+/// with the names that come near, or with the class of the object of that name.
+async fn no_table(file: &File, path: &str) -> Error {
+    match file.reading(|format, known| format.find(known, path)).await {
+        Ok(key) => {
+            let text = format!("{path} is of class {}, and no table", key.class);
+            Error::new(ErrorKind::Unsupported, text).with_url(file.url())
+        }
+        Err(error) => error,
     }
 }
 
