@@ -27,6 +27,10 @@ OTHERS = "\n## Files of other projects\n"
 SCRIPTS = Path(__file__).parent / "root"
 #: Members of every TObject, which are not handed out with those of its class.
 NOT_DATA = ("fUniqueID", "fBits")
+#: Members of classes that no file describes.
+BASES = {"TObject": {*NOT_DATA}} | {f"TArray{kind}": {"fN", "fArray"} for kind in "CSILDF"}
+#: What ROOT prints of a container.
+OF_CONTAINERS = ("name", "arr", "opt")
 REFERENCE_MASK = 0xFF_FFFF
 #: As in the script.
 ENTRIES_MAX = 20
@@ -50,11 +54,12 @@ def compare(path: Path, trees: dict[str, list[int]]) -> Outcome:
     """Compares branches of a file, given as numbers in their tree by its key."""
     outcome = Outcome(path.name)
     file = farroot.open(path)
+    described = file.file.streamers
     for key, numbers in trees.items():
         branches = file[key].values()
         for number, theirs in read_by_root(path, key, numbers).items():
             branch = branches[number]
-            kind, why = _compare(branch, theirs)
+            kind, why = _compare(branch, _of_the_file(theirs, described))
             outcome.counts[kind] += 1
             if kind == "different":
                 outcome.faults.append(f"{path.name}:{key}:{branch.path} ({branch.typename}): {why}")
@@ -82,6 +87,36 @@ def told_by(script: str, path: Path, key: str, numbers: list[int]) -> dict[int, 
     )
     lines = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
     return {line["branch"]: line.get("entries", line.get("refused", "")) for line in lines}
+
+
+def _of_the_file(value: Any, described: dict[str, dict[int, Any]]) -> Any:
+    """A value without the members that ROOT's classes have by now and the file's have not."""
+    if isinstance(value, list):
+        return [_of_the_file(each, described) for each in value]
+    if not isinstance(value, dict):
+        return value
+    members = _members(value.get("_typename", ""), described)
+    return {
+        name: _of_the_file(each, described)
+        for name, each in value.items()
+        if members is None or name in members or name in OF_CONTAINERS or not name[0].isalpha()
+    }
+
+
+def _members(typename: str, described: dict[str, dict[int, Any]]) -> set[str] | None:
+    """Members of a class in all versions in the file, with those of its bases; None if unknown."""
+    if typename in BASES:
+        return BASES[typename]
+    if typename not in described:
+        return None
+    elements = [each for info in described[typename].values() for each in info.elements]
+    found = {each.name for each in elements}
+    for base in (each.name for each in elements if each.typename == "BASE"):
+        inherited = _members(base, described)
+        if inherited is None:
+            return None
+        found |= inherited
+    return found
 
 
 def _compare(branch: farroot.Branch, theirs: list[Any] | str) -> tuple[str, str]:
@@ -134,6 +169,9 @@ def _difference(ours: Any, theirs: Any, where: str) -> str | None:
         pairs = enumerate(zip(ours, theirs, strict=True))
         differences = (_difference(a, b, f"{where}[{n}]") for n, (a, b) in pairs)
         return next((found for found in differences if found is not None), None)
+    if isinstance(theirs, list) and len(theirs) == 1 and not isinstance(ours, (list, tuple)):
+        # An array of one in a collection is no list, as in uproot.
+        return _difference(ours, theirs[0], where)
     if isinstance(ours, float):
         same = _same_number(ours, theirs)
     elif isinstance(theirs, str) and theirs and not theirs.strip("\0"):

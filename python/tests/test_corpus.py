@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import uproot
 
@@ -89,3 +90,20 @@ def test_numpy_arrays_are_equal_too(corpus: Path, name: str) -> None:
             assert same_numpy(array, branch.array(library="np")), branch.name
             compared += 1
     assert compared
+
+
+def test_members_that_the_file_lacks_are_no_differences(tmp_path: Path) -> None:
+    """ROOT prints the members that its classes have by now, with their defaults."""
+    with farroot.recreate(tmp_path / "h.root") as file:
+        file["h"] = np.histogram([1, 2, 3], bins=3)
+    described = farroot.open(tmp_path / "h.root").file.streamers
+    axis = {"_typename": "TAxis", "fXmin": 0.0, "fName": "x"}
+    listed = {"_typename": "TList", "name": "TList", "arr": [axis | {"fNewer": 1}], "opt": []}
+    of_the_file = corpus_root._of_the_file([listed, {"_typename": "Other", "fNewer": 1}], described)
+    assert of_the_file == [listed | {"arr": [axis]}, {"_typename": "Other", "fNewer": 1}]
+
+
+def test_an_array_of_one_in_a_collection_is_no_list() -> None:
+    assert corpus_root._difference(5, [5], "") is None
+    assert corpus_root._difference(5, [6], "") == ": 5 instead of 6"
+    assert corpus_root._difference(5, [5, 5], "") == ": 5 instead of [5, 5]"
