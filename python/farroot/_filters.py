@@ -5,13 +5,17 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from . import _core
 from ._ours import called
-from .errors import InvalidArgumentError
+from .errors import ArgumentTypeError, InvalidArgumentError
 
 #: None, a name, a glob, ``"/regex/flags"``, a function of a name, or several of these.
 Filter = str | Callable[[str], bool] | Iterable[str | Callable[[str], bool]] | None
+
+#: A function of a branch or field, or None.
+ColumnFilter = Callable[[Any], bool] | None
 
 _REGEX = re.compile(r"^/(.*)/([iLmsux]*)$", re.DOTALL)
 
@@ -31,6 +35,18 @@ def predicate(wanted: Filter) -> Callable[[str], bool]:
         "a filter is None, a name, a glob, a regular expression between slashes, a function, "
         f"or several of these, not {wanted!r}"
     )
+
+
+def column_filter(filter_branch: Any, filter_field: Any) -> ColumnFilter:
+    """The function of a branch or field, which goes by two names.
+
+    Raises:
+        ArgumentTypeError: for anything else.
+    """
+    wanted: ColumnFilter = filter_branch if filter_field is None else filter_field
+    if not (wanted is None or callable(wanted)):
+        raise ArgumentTypeError(f"filter_branch and filter_field are functions, not {wanted!r}")
+    return wanted
 
 
 def _text_predicate(text: str) -> Callable[[str], bool]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, Unpack, cast
 
 from . import _html
-from ._filters import Filter, predicate
+from ._filters import Filter, column_filter, predicate
 from ._numbers import whole
 from ._ours import called
 from ._shown import shown
@@ -185,7 +185,7 @@ class Named(Explained, Generic[Column]):
         return self._items(
             filter_name,
             filter_typename,
-            filter_field or filter_branch,
+            column_filter(filter_branch, filter_field),
             recursive=recursive,
             full_paths=full_paths,
             ignore_duplicates=ignore_duplicates,

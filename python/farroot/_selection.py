@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from . import _complex, _core, _reinterpreted
-from ._filters import Filter
+from ._filters import Filter, column_filter
 from ._formulas import Cut, Formula, formula
 from ._leaves import Leaf
 from ._registry import custom_interpretation, has_interpretations
@@ -151,7 +151,7 @@ class ColumnQuery:
             expressions,
             options.get("filter_name"),
             options.get("filter_typename"),
-            options.get("filter_field") or options.get("filter_branch"),
+            column_filter(options.get("filter_branch"), options.get("filter_field")),
             cut,
             options.get("aliases"),
         )
@@ -166,10 +166,6 @@ class ColumnQuery:
             )
         if not isinstance(self.aliases, Mapping | None):
             raise ArgumentTypeError(f"aliases are a dict of names and texts, not {self.aliases!r}")
-        if not (self.filter_column is None or callable(self.filter_column)):
-            raise ArgumentTypeError(
-                f"filter_branch and filter_field are functions, not {self.filter_column!r}"
-            )
 
     def decides(self, place: Place) -> Cut | None:
         """The cut of entries.

@@ -280,7 +280,9 @@ def _names_of(function: Any, parameter: inspect.Parameter) -> list[str]:
 
         return sorted(CREDENTIALS)
     if "Filters" in text or text == "Any":
-        return ["filter_name", "filter_typename", "filter_classname", "entry_start", "library"]
+        from farroot._types import Filters
+
+        return sorted({*Filters.__annotations__, "filter_classname", "entry_start", "library"})
     return []
 
 
@@ -317,7 +319,8 @@ def foreign(call: Call, share: tuple[int, int] = (0, 1)) -> list[str]:
             if not str(error).strip():
                 found.append(f"{what}: an error without words")
         except BaseException as error:
-            if hasattr(error, "_farroot_by_caller"):  # The argument itself was called.
+            # The argument itself was called, and could be.
+            if hasattr(error, "_farroot_by_caller") and "is not callable" not in str(error):
                 continue
             found.append(f"{what}: {type(error).__name__}: {str(error)[:160]}")
         finally:
