@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import _core
-from ._ours import called
-from .errors import ArgumentTypeError, InvalidArgumentError
+from ._ours import called, function_of
+from .errors import InvalidArgumentError
 
 #: None, a name, a glob, ``"/regex/flags"``, a function of a name, or several of these.
 Filter = str | Callable[[str], bool] | Iterable[str | Callable[[str], bool]] | None
@@ -44,8 +44,8 @@ def column_filter(filter_branch: Any, filter_field: Any) -> ColumnFilter:
         ArgumentTypeError: for anything else.
     """
     wanted: ColumnFilter = filter_branch if filter_field is None else filter_field
-    if not (wanted is None or callable(wanted)):
-        raise ArgumentTypeError(f"filter_branch and filter_field are functions, not {wanted!r}")
+    if wanted is not None:
+        function_of(wanted, "filter_branch or filter_field")
     return wanted
 
 

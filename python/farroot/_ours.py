@@ -115,6 +115,17 @@ def by_caller() -> Iterator[None]:
         raise
 
 
+def function_of(wanted: Any, name: str) -> Any:
+    """An argument that will be called.
+
+    Raises:
+        ArgumentTypeError: for what cannot be.
+    """
+    if not callable(wanted):
+        raise ArgumentTypeError(f"{name} is a function, not {wanted!r}")
+    return wanted
+
+
 def called(function: Callable[P, R]) -> Callable[P, R]:
     """The caller's function, whose errors stay as they are."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from ._limits import PAUSE_MAX
 from ._numbers import whole
-from ._ours import by_caller
+from ._ours import by_caller, function_of
 from ._parts import is_report
 from ._uproot import taken
 from .errors import Error, InvalidArgumentError
@@ -120,6 +120,7 @@ def map(  # noqa: A001
         ...     farroot.map(total, parts, threads)
         [165.0, 65.0]
     """
+    function_of(function, "what is mapped")
     retries = whole(retries, "retries")
     if retries < 0:
         raise InvalidArgumentError(f"retries is a number of tries, not {retries!r}")

@@ -10,7 +10,7 @@ from . import _core
 from ._addresses import Address, path_text
 from ._credentials import Access
 from ._locks import cached_property
-from ._ours import called
+from ._ours import called, function_of
 from ._process import Live, NothingToClose
 from ._shown import shown
 from ._uproot import Explained, taken
@@ -144,7 +144,7 @@ class ByteFile(NothingToClose, Explained):
             ChangedError: the file has been replaced since it was opened.
         """
         wanted = checked(ranges)
-        tell = None if on_arrival is None else called(on_arrival)
+        tell = None if on_arrival is None else called(function_of(on_arrival, "on_arrival"))
         buffers: list[memoryview | None] = [None] * len(wanted)
         for position, buffer in self.begin(wanted):
             buffers[position] = buffer
