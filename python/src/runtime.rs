@@ -122,24 +122,24 @@ pub fn wait<T: Send>(
     future: impl Future<Output = T> + Send,
 ) -> PyResult<T> {
     let mut future = pin!(future);
-    log::choose_level(py, engine);
+    log::choose_level(py);
     let output = loop {
         let part = future.as_mut();
         if let Some(output) = detached(py, || engine.block_on_for(part, SIGNALS_EVERY)) {
             break Ok(output);
         }
-        if let Err(interrupt) = while_waiting(py, engine) {
+        if let Err(interrupt) = while_waiting(py) {
             break Err(interrupt);
         }
     };
-    log::deliver(py, engine);
+    log::deliver(py);
     output
 }
 
 /// The work of the waiting thread every now and then: any of it may end the wait.
-fn while_waiting(py: Python<'_>, engine: &Engine) -> PyResult<()> {
+fn while_waiting(py: Python<'_>) -> PyResult<()> {
     py.check_signals()?;
-    log::deliver(py, engine);
+    log::deliver(py);
     progress::tick(py)
 }
 

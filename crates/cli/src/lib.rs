@@ -8,6 +8,7 @@ mod completions;
 mod cp;
 mod doctor;
 mod exercise;
+mod log;
 mod ls;
 mod man;
 mod map;
@@ -88,6 +89,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>, parquet: &dyn ParquetLibra
     for warning in remote::settings::misspelt(std::env::vars_os().map(|(name, _)| name)) {
         eprintln!("warning: {warning}");
     }
+    log::start();
     outcome::exit_code(match command.verb {
         Verb::Ls(arguments) => ls::run(&arguments),
         Verb::Show(arguments) => show::run(&arguments),

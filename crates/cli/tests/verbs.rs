@@ -614,3 +614,28 @@ fn auth_lists_what_would_be_shown_and_no_secret() {
     assert_eq!((&first["kind"], &first["state"]), (&"token".into(), &"unusable".into()));
     assert_eq!(first["mode"], "644");
 }
+
+/// Credentials are in no event of farroot's own, so those of libraries are left out.
+#[test]
+fn rust_log_shows_events_of_farroot() {
+    let output = |filter| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_farroot"));
+        let arguments = ["ls", "-r", &file()];
+        command.env("FARROOT_STORE", "0").env("RUST_LOG", filter).args(arguments);
+        let output = command.output().expect("it runs");
+        assert!(output.status.success(), "{filter}");
+        String::from_utf8(output.stderr).expect("text")
+    };
+    let is_opening = |line: &str| {
+        line.contains("INFO farroot_remote::fetch: opening ") && line.ends_with("zlib.root")
+    };
+    for filter in ["info", "farroot=info", "warn,farroot_remote::fetch=debug"] {
+        let events = output(filter);
+        assert!(events.lines().any(is_opening), "{filter}: {events}");
+        assert!(events.lines().all(|line| line.contains(" farroot")), "{filter}: {events}");
+    }
+    for filter in ["", "warn", "h2=trace"] {
+        assert_eq!(output(filter), "", "{filter}");
+    }
+    assert!(output("farroot=loud").starts_with("warning: RUST_LOG is ignored"));
+}

@@ -49,7 +49,6 @@ use failed::{FailedOpens, OpenKey};
 use kept::Keeper;
 pub use kept::KeptBytes;
 use links::Links;
-use log::Level;
 use trace::Trace;
 pub use wants::Wants;
 
@@ -210,7 +209,7 @@ impl Fetcher {
         let urls: Arc<[Address]> = locations.urls.clone().into();
         let shown = shown(&urls);
         let local = are_local(&urls);
-        self.trace().say(Level::Info, || format!("opening {shown}"));
+        tracing::info!("opening {shown}");
         let cached = self.cached(&locations, head, None);
         let opening = self.send_open(locations, head, tail, None, cached, activity);
         let opened = async { opening?.wait().await };
@@ -244,7 +243,7 @@ impl Fetcher {
         let urls: Arc<[Address]> = locations.urls.clone().into();
         let shown = shown(&urls);
         let local = are_local(&urls);
-        self.trace().say(Level::Info, || format!("opening {shown}, remembered from before"));
+        tracing::info!("opening {shown}, remembered from before");
         let cached = self.cached(&locations, head, Some(&info));
         let opening = self.send_open(locations, head, 0, Some(begun), cached, activity);
         let opening = opening.map_err(|error| error.with_url(&*shown))?;
@@ -309,7 +308,7 @@ impl Fetcher {
         }
         let may_recall = is_asked && locations.cache_use == CacheUse::Usual;
         if let Some(error) = key.filter(|_| may_recall).and_then(|key| self.failed.recent(key)) {
-            self.trace().say(Level::Info, || format!("not asked again: {error}"));
+            tracing::info!("not asked again: {error}");
             return Err(error);
         }
         let remembered = key.filter(|_| !locations.is_guess);

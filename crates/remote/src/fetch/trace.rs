@@ -9,7 +9,6 @@ use mutex::Mutex;
 use scheduler::SourceState;
 
 use super::ledger::{Ledger, Spent};
-use super::log::{Level, Log};
 use super::tally::Tallies;
 use crate::clock::Clock;
 use crate::source::held::CACHE;
@@ -148,7 +147,6 @@ pub struct Records {
 pub struct Trace {
     clock: Clock,
     records: Arc<Mutex<Records>>,
-    log: Arc<Log>,
 }
 
 impl Records {
@@ -171,19 +169,7 @@ impl Records {
 impl Trace {
     /// An empty trace.
     pub fn new(clock: Clock) -> Self {
-        Trace { clock, records: Arc::default(), log: Arc::default() }
-    }
-
-    /// Events, in lines.
-    pub fn log(&self) -> &Log {
-        &self.log
-    }
-
-    /// Writes a line of the log, where lines of that level are kept.
-    pub(crate) fn say(&self, level: Level, text: impl FnOnce() -> String) {
-        if self.log.keeps(level) {
-            self.log.add(self.now(), level, text());
-        }
+        Trace { clock, records: Arc::default() }
     }
 
     /// Time since the engine started.
@@ -228,10 +214,10 @@ impl Trace {
 
     /// Adds an event that a user should know; a text that begins with `warning: ` is one.
     pub fn note(&self, file: Option<u32>, text: String) {
-        let warns = text.starts_with("warning: ");
-        self.say(if warns { Level::Warning } else { Level::Info }, || {
-            text.trim_start_matches("warning: ").to_owned()
-        });
+        match text.strip_prefix("warning: ") {
+            Some(warning) => tracing::warn!("{warning}"),
+            None => tracing::info!("{text}"),
+        }
         let mut records = self.records.lock();
         let note = (file, text);
         if records.notes.len() < NOTES_KEPT && !records.notes.contains(&note) {
@@ -269,7 +255,7 @@ impl Trace {
 
     pub(super) fn connecting(&self, connection: u32, source: Arc<str>) {
         let started = self.now();
-        self.say(Level::Debug, || format!("connection {connection} to {source} is begun"));
+        tracing::debug!("connection {connection} to {source} is begun");
         let mut records = self.records.lock();
         let first_there = !records
             .connections
@@ -289,37 +275,37 @@ impl Trace {
 
     pub(super) fn connected(&self, connection: u32) {
         let now = self.now();
-        self.with_connection(connection, |record| {
-            record.usable = Some(now);
-            let source = &record.source;
-            let took = (now - record.started).as_secs_f64();
-            let text =
-                || format!("connection {connection} to {source} is usable after {took:.3} s");
-            self.say(Level::Debug, text);
-        });
+        let record = self.with_connection(connection, |record| record.usable = Some(now));
+        if let Some((source, started)) = record {
+            let took = (now - started).as_secs_f64();
+            tracing::debug!("connection {connection} to {source} is usable after {took:.3} s");
+        }
     }
 
     pub(super) fn disconnected(&self, connection: u32) {
         let now = self.now();
-        self.with_connection(connection, |record| {
-            record.ended = Some(now);
-            let source = &record.source;
-            self.say(Level::Debug, || format!("connection {connection} to {source} has ended"));
-        });
+        let record = self.with_connection(connection, |record| record.ended = Some(now));
+        if let Some((source, _)) = record {
+            tracing::debug!("connection {connection} to {source} has ended");
+        }
     }
 
-    fn with_connection(&self, connection: u32, change: impl FnOnce(&mut ConnectionRecord)) {
+    /// Changes the record of a connection; its source and start, if it is kept in detail.
+    fn with_connection(
+        &self,
+        connection: u32,
+        change: impl FnOnce(&mut ConnectionRecord),
+    ) -> Option<(Arc<str>, Duration)> {
         let mut records = self.records.lock();
-        if let Some(record) =
-            records.connections.iter_mut().rev().find(|r| r.connection == connection)
-        {
-            change(record);
-        }
+        let mut all = records.connections.iter_mut().rev();
+        let record = all.find(|record| record.connection == connection)?;
+        change(record);
+        Some((record.source.clone(), record.started))
     }
 
     pub(super) fn sent(&self, mut record: RequestRecord) {
         record.sent = self.now();
-        self.say(Level::Debug, || record.line());
+        tracing::debug!("{}", record.line());
         let mut records = self.records.lock();
         let sent = record.sent;
         let segments = record.segments.len();
@@ -413,12 +399,12 @@ impl Trace {
         record.failed = failed;
         let file = record.file;
         let source = record.source.clone();
-        if failed {
-            let took = (now - record.sent).as_secs_f64();
-            let text = || format!("{source}: request {request} failed after {took:.3} s");
-            self.say(Level::Debug, text);
-        }
+        let took = (now - record.sent).as_secs_f64();
         records.tallies.ended(now, file, &source, failed);
+        drop(records);
+        if failed {
+            tracing::debug!("{source}: request {request} failed after {took:.3} s");
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use farroot_remote::cache::CacheConfig;
-use farroot_remote::fetch::log::Level;
+use farroot_remote::fetch::log::{self, LevelFilter};
 use farroot_remote::report::timeline;
 use farroot_remote::{Config, Error, Remote};
 use percent_encoding::percent_decode;
@@ -85,7 +85,7 @@ impl Searched {
         let in_use = CacheConfig { bytes_max: 1 << 30, folder, free_bytes_min: 0, ..config.cache };
         let config = Config { cache: in_use, ..config };
         let remote = start(config);
-        remote.trace().log().keep(Level::Debug);
+        log::keep(LevelFilter::TRACE);
         Searched { remote, settings, store, cache }
     }
 
@@ -93,7 +93,7 @@ impl Searched {
         search("the settings", &self.settings);
         let trace = self.remote.trace();
         let report = self.remote.report();
-        search("the log", format!("{:?}", trace.log().take()));
+        search("the log", format!("{:?}", log::take()));
         search("the report", format!("{report} {report:?}"));
         search("the report", serde_json::to_vec(&report).unwrap());
         let records = trace.records();

@@ -10,7 +10,6 @@ use crate::address::Address;
 use crate::error::{Error, ErrorKind};
 use crate::fetch::files::Led;
 use crate::fetch::ledger::Phase;
-use crate::fetch::log::Level;
 use crate::source::{ConnectionEvent, ConnectionTag, FileInfo, FileLocation, Role, ServerTraits};
 
 /// Redirections of one open, as many as XRootD's own client allows.
@@ -73,8 +72,9 @@ impl Driver {
             // Such requests are made beside the driver.
             ConnectionEvent::Listed { .. } | ConnectionEvent::Clock { .. } => {}
             ConnectionEvent::Wait(time) => {
-                let text = format!("asks to wait for {:.0} s", time.as_secs_f64());
-                self.say_of(id, Level::Info, &text);
+                if let Some(source) = self.source_of(id) {
+                    tracing::info!("{source}: asks to wait for {:.0} s", time.as_secs_f64());
+                }
                 self.scheduler.handle_wait(now, id, time);
             }
             ConnectionEvent::Note(text) => self.trace.note(None, text),
@@ -118,11 +118,9 @@ impl Driver {
         }
     }
 
-    /// Writes a line of the log about the server of a connection.
-    fn say_of(&self, connection: ConnectionId, level: Level, what: &str) {
-        if let Some(there) = self.connections.get(&connection) {
-            self.trace.say(level, || format!("{}: {what}", there.source));
-        }
+    /// The name of the server of a connection.
+    fn source_of(&self, connection: ConnectionId) -> Option<&str> {
+        self.connections.get(&connection).map(|there| &*there.source)
     }
 
     /// Learns the limits of a server.
@@ -176,7 +174,9 @@ impl Driver {
         let pages = range.end.div_ceil(PAGE_BYTES) - range.start / PAGE_BYTES;
         self.trace.damaged(request.0, pages);
         let text = format!("{pages} pages came damaged and are asked for again");
-        self.say_of(connection, Level::Warning, &text);
+        if let Some(source) = self.source_of(connection) {
+            tracing::warn!("{source}: {text}");
+        }
         let error = Error::new(ErrorKind::Corrupt, "what came is not what its checksums say")
             .retryable(true)
             .with_range(range.clone())
@@ -189,7 +189,9 @@ impl Driver {
 
     fn failed(&mut self, request: RequestId, connection: ConnectionId, error: Error) {
         self.trace.ended(request.0, true);
-        self.say_of(connection, Level::Info, &format!("a request failed: {error}"));
+        if let Some(source) = self.source_of(connection) {
+            tracing::info!("{source}: a request failed: {error}");
+        }
         let Some(state) = self.requests.remove(&request) else { return };
         // A source that another request's failure has replaced says nothing about the present one.
         if !self.has_source(state.file, state.source)
@@ -322,7 +324,7 @@ impl Driver {
         let failure = error.as_ref().map_or(Failure::LATER, failure_of);
         let is_last = self.connections.values().filter(|there| there.server == server).count() < 2;
         if let Some(error) = error {
-            self.say_of(connection, Level::Info, &format!("a connection broke: {error}"));
+            tracing::info!("{}: a connection broke: {error}", there.source);
             let concerned: Vec<FileId> = self
                 .files
                 .iter()
