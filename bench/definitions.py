@@ -113,8 +113,7 @@ FARROOT_EVENTS_WITHOUT = tuple(
 FARROOT_EVENTS_APART = Peer(
     "farroot, without coalescing",
     "farroot_exercise",
-    options=("--row-wise",),
-    environment={"FARROOT_COALESCING": "0"},
+    options=("--row-wise", "--without", "coalescing"),
 )
 ROOT_LOOP_SAMPLES = tuple(
     replace(peer, name=f"{peer.name} (50 events)", options=(*peer.options, "--sample", "50"))
@@ -445,11 +444,6 @@ EXPERIMENTS = {
             replace(ROOT_TRAINED, scheme="local"),
             LOCAL_UPROOT,
             LOCAL_FARROOT,
-            replace(
-                LOCAL_FARROOT,
-                name="farroot, without coalescing",
-                environment={**ONE_THREAD, "FARROOT_COALESCING": "0"},
-            ),
         ),
     ),
     "overlap": Experiment(

@@ -17,7 +17,6 @@ def config(
     decode_threads: int | None = None,
     connections: int | None = None,
     connections_shared: int | None = None,
-    coalescing: bool | None = None,
     store: int | str | None = None,
     store_folder: str | os.PathLike[str] | None = None,
     cache: int | str | None = None,
@@ -28,11 +27,8 @@ def config(
     connect_timeout: float | None = None,
     read_timeout: float | None = None,
     retry_timeout: float | None = None,
-    sources: int | None = None,
     discovery: bool | None = None,
     checksums: str | None = None,
-    user: str | None = None,
-    http2: bool | None = None,
     plain_redirects: bool | None = None,
     http_proxy: str | None = None,
     redirect_credentials: str | None = None,
@@ -45,9 +41,9 @@ def config(
     """Changes settings of this process, and returns all of them.
 
     Each has a ``FARROOT_*`` environment variable of its name, which is the default. All but
-    ``decode_threads`` can be changed at any time, for later requests; timeouts, checksums, the
-    user and the settings of the store for files that are opened afterwards. ``docs/settings.md``
-    has the table of all of them, with their limits.
+    ``decode_threads`` can be changed at any time, for later requests; timeouts, checksums and the
+    settings of the store for files that are opened afterwards. ``docs/settings.md`` has the table
+    of all of them, with their limits.
 
     Args:
         memory: Bytes held at one time, in flight, waiting or decoded and not yet handed out, as
@@ -56,7 +52,6 @@ def config(
         connections: Connections to one server at the most. Up to 16 of them are begun at once.
         connections_shared: Connections to one server, at most, of all processes of this user on
             this machine together; more processes than that take turns, and 0 sets no limit.
-        coalescing: Whether neighbouring ranges of a file are requested together.
         store: Bytes of metadata of remote files that are remembered on disk for other processes;
             0 remembers nothing.
         store_folder: Where, an absolute path or one that begins with ``~/``; by default in the
@@ -77,14 +72,10 @@ def config(
         read_timeout: Seconds that bytes which the servers of a file owe are waited for in all,
             whether nothing of them comes or less than 1 kB for each second of this time.
         retry_timeout: Seconds that a server which has answered before is tried again.
-        sources: Sources of one file that are read from at the same time, unless there is much
-            to read.
         discovery: Whether redirectors are asked for other locations of a file.
         checksums: Whether bytes come with a checksum of every 4 KiB, from XRootD servers that
             offer it: ``"auto"``, of copies outside TLS; ``"always"``, of all that is read, and
             nothing is read where it cannot be; ``"never"``. Damaged bytes are requested again.
-        user: The name sent at login.
-        http2: Whether HTTP/2 is spoken without TLS to ``http`` servers.
         plain_redirects: Whether an ``https`` server may send on to an ``http`` one.
         http_proxy: The proxy for http, https, s3 and osdf, or ``"none"``; by default as the
             variables that curl reads have it.

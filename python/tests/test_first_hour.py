@@ -38,9 +38,9 @@ def test_entries_and_steps_may_be_whole_floats(made: Path, number: Callable[[flo
 
 
 def test_counts_of_writing_and_settings_may_be_whole_floats(tmp_path: Path) -> None:
-    before = farroot.config()["sources"]
-    assert API.config(sources=8.0)["sources"] == 8
-    farroot.config(sources=before)
+    before = farroot.config()["connections"]
+    assert API.config(connections=8.0)["connections"] == 8
+    farroot.config(connections=before)
     options: dict[str, Any] = {"threads": 2.0, "memory": 64e6, "cluster": 1e3}
     with farroot.recreate(tmp_path / "f.root", **options) as file:
         file["t"] = {"x": [1]}

@@ -12,7 +12,7 @@ use remote::report::size;
 use tokio::sync::mpsc;
 
 use crate::outcome::{Failure, Outcome};
-use crate::reading::with_engine;
+use crate::reading::with_config;
 
 /// Read as an analysis does, and say how fast: some branches of each event, all of every so many
 #[derive(Debug, Args)]
@@ -34,7 +34,7 @@ pub struct ExerciseArguments {
     /// Event by event, without naming beforehand the branches that will be read
     #[arg(long)]
     row_wise: bool,
-    /// Of the rules that a reader event by event learns with, leave this out, to see its effect
+    /// With --row-wise: leave this rule out, to see its effect
     #[arg(long, value_enum, value_name = "RULE", requires = "row_wise")]
     without: Vec<Rule>,
     /// So many at once, each with connections of its own
@@ -51,11 +51,13 @@ enum Rule {
     Startup,
     /// Branches that are read now and then come together, and before their next time
     Together,
+    /// Neighbouring ranges of a file are requested together
+    Coalescing,
 }
 
 /// Reads, and prints the figures.
 pub fn run(arguments: &ExerciseArguments) -> Outcome {
-    with_engine(async |engine| {
+    with_config(config(arguments)?, async |engine| {
         let wall = engine.trace().now();
         let cpu = cpu_time();
         let mut jobs = all(arguments, engine).await?;
@@ -78,7 +80,7 @@ async fn all(arguments: &ExerciseArguments, engine: &Engine) -> Result<Vec<Exerc
     }
     let (sender, mut outcomes) = mpsc::unbounded_channel();
     for _ in 0..arguments.jobs {
-        let engine = Engine::start(Config::from_env()?)?;
+        let engine = Engine::start(config(arguments)?)?;
         let sender = sender.clone();
         let exercise = exercise(arguments);
         let address = arguments.address.clone();
@@ -95,6 +97,11 @@ async fn all(arguments: &ExerciseArguments, engine: &Engine) -> Result<Vec<Exerc
         jobs.push(outcome?);
     }
     Ok(jobs)
+}
+
+fn config(arguments: &ExerciseArguments) -> engine::Result<Config> {
+    let coalescing = !arguments.without.contains(&Rule::Coalescing);
+    Ok(Config { coalescing, ..Config::from_env()? })
 }
 
 fn exercise(arguments: &ExerciseArguments) -> Exercise {

@@ -391,6 +391,11 @@ fn exercise_measures_how_fast_an_event_loop_is() {
     let json = printed(&["exercise", &file(), "--jobs", "2", "--json"]);
     assert_eq!(json.lines().count(), 2, "{json}");
     assert!(json.lines().all(|job| job.starts_with("{\"events\":20,")), "{json}");
+    let requests = |without: &[&str]| {
+        let exercise = ["exercise", &file(), "--fraction", "1", "--row-wise", "--json"];
+        value(&printed(&[&exercise, without].concat()), "requests").parse::<u64>().expect("a count")
+    };
+    assert!(requests(&["--without", "coalescing"]) > requests(&[]));
     let refused = farroot(&["exercise", &file(), "--fraction", "0"]);
     assert_eq!(refused.status.code(), Some(1));
 }

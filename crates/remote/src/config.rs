@@ -35,8 +35,8 @@ pub struct Config {
     /// Folder, private to the user, for the locks with which processes count those connections;
     /// `None`, the default without [`Config::from_env`], sets no limit.
     pub runtime_folder: Option<PathBuf>,
-    /// Neighbouring ranges of a file are requested together (`FARROOT_COALESCING`; 0 requests each
-    /// basket by itself, to measure the cost).
+    /// Whether neighbouring ranges of a file are requested together. If not, each basket is a
+    /// request, to measure the cost.
     pub coalescing: bool,
     /// Files being opened at one time, by those who read many. Their opens share the connections:
     /// this is sixteen on each of sixteen, which hides the distance, and little for a server.
@@ -66,8 +66,7 @@ pub struct Config {
     /// How long a server that has answered before may be unreachable before its files are given
     /// up (`FARROOT_RETRY_TIMEOUT`, seconds). A restart takes seconds.
     pub retry_timeout: Duration,
-    /// Sources of one file that are read from at the same time, unless there is much to read
-    /// (`FARROOT_SOURCES`).
+    /// Sources of one file that are read from at the same time, unless there is much to read.
     pub sources_active: u32,
     /// Whether redirectors are asked for other locations of a file (`FARROOT_DISCOVERY`; 0: never).
     pub discovery: bool,
@@ -80,10 +79,10 @@ pub struct Config {
     /// Whether bytes are read with checksums where servers offer them (`FARROOT_CHECKSUMS`: `auto`,
     /// `always`, `never`).
     pub checksums: Checksums,
-    /// The name sent at login, by which servers that trust names know the user (`FARROOT_USER`;
-    /// default, with the environment: the name of the user who runs the process).
+    /// The name sent at login, by which servers that trust names know the user, unless the address
+    /// has one (`root://user@host`). With the environment: that of the user who runs the process.
     pub user: String,
-    /// Speak HTTP/2 without TLS from the first byte to `http` servers (`FARROOT_HTTP2=1`).
+    /// Speak HTTP/2 without TLS from the first byte to `http` servers.
     pub http2: bool,
     /// Whether `https` servers may send on to where nothing is encrypted, as XRootD's and pools of
     /// dCache do (`FARROOT_PLAIN_REDIRECTS`; 0: never).

@@ -41,7 +41,6 @@ enum Field {
     Checksums(fn(&mut Config) -> &mut Checksums),
     /// One of some words: its values, and how it is read and written.
     Word(&'static str, fn(&Config) -> String, fn(&mut Config, &str) -> Option<()>),
-    Text(fn(&mut Config) -> &mut String),
     Hosts(fn(&mut Config) -> &mut Vec<String>),
     Folder(fn(&mut Config) -> &mut Option<PathBuf>),
     /// Which credential is used: its values, and how it is read and written. Empty: any.
@@ -100,7 +99,7 @@ const fn live(name: &'static str, field: Field, what: &'static str) -> Setting {
 }
 
 /// All settings, in the order in which they are shown.
-pub static SETTINGS: [Setting; 28] = [
+pub static SETTINGS: [Setting; 24] = [
     live(
         "memory",
         Field::Bytes(|config| &mut config.memory_bytes_max, 1000),
@@ -123,11 +122,6 @@ pub static SETTINGS: [Setting; 28] = [
         Field::Count(|config| &mut config.connections_shared, 0, 4096),
         "Maximum of connections to one server for all processes of a user on one machine. More processes take turns. 0: \
          no limit.",
-    ),
-    live(
-        "coalescing",
-        Field::Switch(|config| &mut config.coalescing),
-        "Whether neighbouring ranges of a file are requested together. If not, each basket is a request.",
     ),
     live(
         "store",
@@ -197,11 +191,6 @@ pub static SETTINGS: [Setting; 28] = [
         "How long farroot tries again to reach a server that has answered before, until reads of its files fail.",
     ),
     live(
-        "sources",
-        Field::Count(|config| &mut config.sources_active, 1, 64),
-        "Sources of one file that are used at the same time. Long reads may use more.",
-    ),
-    live(
         "discovery",
         Field::Switch(|config| &mut config.discovery),
         "Whether farroot asks redirectors for further servers of a file.",
@@ -211,16 +200,6 @@ pub static SETTINGS: [Setting; 28] = [
         Field::Checksums(|config| &mut config.checksums),
         "When XRootD servers that can do so send a checksum with every 4 KiB: `auto`, for copies outside TLS; `always`, \
          for all reads, which fail if a server cannot; `never`.",
-    ),
-    live(
-        "user",
-        Field::Text(|config| &mut config.user),
-        "The name that is sent at login. Default: the user who runs the process, else `USER` or `LOGNAME`.",
-    ),
-    live(
-        "http2",
-        Field::Switch(|config| &mut config.http2),
-        "Whether farroot speaks HTTP/2 without TLS, from the first byte, to `http` servers.",
     ),
     live(
         "plain_redirects",
@@ -349,11 +328,9 @@ impl Setting {
             Field::Count(..) | Field::Threads(..) => Kind::Count,
             Field::Seconds(..) => Kind::Seconds,
             Field::Switch(_) => Kind::Switch,
-            Field::Checksums(_)
-            | Field::Word(..)
-            | Field::Text(_)
-            | Field::Hosts(_)
-            | Field::Credential(..) => Kind::Text,
+            Field::Checksums(_) | Field::Word(..) | Field::Hosts(_) | Field::Credential(..) => {
+                Kind::Text
+            }
             Field::Folder(_) => Kind::Folder,
         }
     }
@@ -369,7 +346,6 @@ impl Setting {
             Field::Switch(at) => Value::Switch(*at(&mut config)),
             Field::Checksums(at) => Value::Text(at(&mut config).name().to_owned()),
             Field::Word(_, get, _) => Value::Text(get(&config)),
-            Field::Text(at) => Value::Text(at(&mut config).clone()),
             Field::Hosts(at) => Value::Text(at(&mut config).join(",")),
             Field::Folder(at) => Value::Folder(at(&mut config).clone()),
             Field::Credential(_, get, _) => Value::Text(get(config.wallet.choice())),
@@ -402,11 +378,6 @@ impl Setting {
                 *at(config) = Checksums::named(name).ok_or_else(wrong)?;
             }
             (Field::Word(_, _, put), Value::Text(text)) => put(config, text).ok_or_else(wrong)?,
-            (Field::Text(at), Value::Text(text))
-                if !text.is_empty() && !text.contains(char::is_control) =>
-            {
-                text.clone_into(at(config));
-            }
             (Field::Hosts(at), Value::Text(text)) => *at(config) = hosts(text).ok_or_else(wrong)?,
             (Field::Folder(at), Value::Folder(Some(path))) => {
                 *at(config) = Some(whole(path).ok_or_else(wrong)?);
@@ -460,7 +431,6 @@ impl Setting {
             Field::Switch(_) => "`1` or `0`, `on` or `off`".to_owned(),
             Field::Checksums(_) => "`auto`, `always` or `never`".to_owned(),
             Field::Word(takes, ..) => takes.to_owned(),
-            Field::Text(_) => "a text".to_owned(),
             Field::Hosts(_) => "names of hosts, with commas".to_owned(),
             Field::Credential(takes, ..) => takes.to_owned(),
             Field::Folder(_) => "an absolute path, or one that begins with `~/`".to_owned(),
@@ -480,7 +450,6 @@ impl Setting {
             ("store_folder" | "cache_folder", _) => {
                 "`farroot` in the platform's cache folder".to_owned()
             }
-            ("user", _) => "the user's".to_owned(),
             _ if matches!(self.field, Field::Credential(..)) => "found automatically".to_owned(),
             _ if matches!(self.field, Field::Hosts(_)) => "none".to_owned(),
             (_, Value::Number(bytes)) if bytes > 0 && bytes % (1 << 30) == 0 => {
@@ -621,7 +590,6 @@ mod tests {
                 "checksums" => "always",
                 "cache_mode" => "whole",
                 "cache_check" => "trust=12h",
-                "http2" => "on",
                 "auth" => "x509,token",
                 "token_file" | "x509_proxy" => "/var/file",
                 _ if setting.kind() == Kind::Switch => "off",
@@ -678,7 +646,7 @@ mod tests {
             ("FARROOT_MEMORY", "0"),
             ("FARROOT_CONNECTIONS", "0"),
             ("FARROOT_CONNECTIONS", "1000"),
-            ("FARROOT_SOURCES", "-1"),
+            ("FARROOT_CONNECTIONS", "-1"),
             ("FARROOT_CONNECT_TIMEOUT", "0"),
             ("FARROOT_CONNECT_TIMEOUT", "-1"),
             ("FARROOT_RETRY_TIMEOUT", "NaN"),
@@ -687,7 +655,7 @@ mod tests {
             ("FARROOT_CHECKSUMS", "sometimes"),
             ("FARROOT_CACHE_MODE", "some"),
             ("FARROOT_CACHE_CHECK", "trust=long"),
-            ("FARROOT_USER", "a\u{1b}b"),
+            ("FARROOT_S3_PROFILE", "a\u{1b}b"),
             ("FARROOT_AUTH", "password"),
             ("FARROOT_X509_PROXY", "proxy"),
             ("FARROOT_REDIRECT_CREDENTIALS", "https://host"),

@@ -405,7 +405,7 @@ async fn a_server_of_http1_asked_for_http2_is_an_error_with_advice() {
     let config = Config { http2: true, ..patient(Duration::from_secs(1)) };
     let mut talk = Talk::with(server(&good.origin, &config));
     let error = talk.open(&file(1, &good.url("small.bin")), FileEnd::Head(10)).await.error();
-    assert!(error.to_string().contains("FARROOT_HTTP2"), "{error}");
+    assert!(error.to_string().contains("http2"), "{error}");
 }
 
 #[tokio::test]

@@ -280,8 +280,7 @@ impl Transport {
         }
         let broken = Error::new(ErrorKind::Connection, text).with_url(url.to_string());
         if self.server.http2 {
-            broken
-                .with_advice("if the server does not speak HTTP/2 without TLS, unset FARROOT_HTTP2")
+            broken.with_advice("the server may not speak HTTP/2 without TLS: set http2 to false")
         } else {
             broken
         }
