@@ -10,6 +10,7 @@ use std::task::Poll;
 
 use ::serve::{Config, Content, Figures, Forwarding, Server};
 use clap::{Args, ValueHint};
+use data_encoding::HEXLOWER;
 use rustix::process::{Pid, Signal, getpgrp, kill_process};
 use rustix::termios::tcgetpgrp;
 use tokio::process::{Child, Command};
@@ -241,5 +242,5 @@ fn outcome(status: ExitStatus) -> Outcome {
 pub fn random_text() -> Result<String, String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| format!("no randomness for a secret: {error}"))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(HEXLOWER.encode(&bytes))
 }

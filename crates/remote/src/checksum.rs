@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::str::FromStr;
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use md5::Digest;
 use simd_adler32::Adler32;
 
@@ -122,14 +123,12 @@ impl Checksum {
             Error::new(ErrorKind::Corrupt, text)
         };
         let width = algorithm.bytes() * 2;
-        let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-        if digits.is_empty() || digits.len() > width || !is_hex {
+        if digits.is_empty() || digits.len() > width {
             return Err(wrong());
         }
-        let digits = format!("{digits:0>width$}");
-        let byte = |at| digits.get(at..at + 2).and_then(|two| u8::from_str_radix(two, 16).ok());
-        let value = (0..width).step_by(2).map(byte).collect::<Option<Vec<u8>>>();
-        Ok(Checksum { algorithm, value: value.ok_or_else(wrong)? })
+        let all = format!("{digits:0>width$}");
+        let value = HEXLOWER_PERMISSIVE.decode(all.as_bytes()).map_err(|_| wrong())?;
+        Ok(Checksum { algorithm, value })
     }
 
     /// Reads a checksum as a user or a catalogue writes it: `adler32:5bdad19a`, every digit of it.
@@ -168,8 +167,7 @@ impl Checksum {
 impl fmt::Display for Checksum {
     /// `adler32 5bdad19a`, as XRootD servers write it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ", self.algorithm.name())?;
-        self.value.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        write!(f, "{} {}", self.algorithm.name(), HEXLOWER.encode(&self.value))
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use credentials::Wallet;
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 use crate::address::{Address, Scheme};
@@ -82,7 +83,7 @@ impl FileOrigin {
     pub fn query(&self) -> String {
         match self.query.is_empty() {
             true => String::new(),
-            false => hex(&hash([self.query.as_str()].into_iter())),
+            false => HEXLOWER.encode(&hash([self.query.as_str()].into_iter())),
         }
     }
 
@@ -132,11 +133,6 @@ fn chosen(url: &Address) -> Option<String> {
     let chooses = |part: &&str| !proofs::is_usual(part) && !is_of_client(part);
     let parts: Vec<&str> = query.split('&').filter(chooses).collect();
     (!parts.is_empty()).then(|| parts.join("&"))
-}
-
-/// In hexadecimal, as texts and names of files have it.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn hash<'a>(parts: impl Iterator<Item = &'a str>) -> OriginKey {

@@ -1,6 +1,7 @@
 //! Names of certificates: OpenSSL's hashes of them, by which grid directories call their files,
 //! and the line in which grid users write them.
 
+use data_encoding::HEXLOWER;
 use md5::{Digest, Md5};
 use sha1::Sha1;
 
@@ -20,7 +21,8 @@ pub fn hashes(name: &[u8]) -> (String, String) {
 
 /// The first four bytes as a little-endian number.
 fn hexadecimal(digest: &[u8]) -> String {
-    digest.iter().take(4).rev().map(|byte| format!("{byte:02x}")).collect()
+    let bytes: Vec<u8> = digest.iter().take(4).rev().copied().collect();
+    HEXLOWER.encode(&bytes)
 }
 
 /// As `x509_name_canon` of OpenSSL: the sets without the sequence around them, each text as UTF-8

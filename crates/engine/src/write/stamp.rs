@@ -2,6 +2,7 @@
 
 use remote::clock::seconds_since_1970;
 use remote::{Error, ErrorKind, Result};
+use time::OffsetDateTime;
 
 /// The variable with the time of builds that are to be reproducible
 /// (<https://reproducible-builds.org/specs/source-date-epoch/>).
@@ -54,25 +55,12 @@ fn chance() -> Result<u128> {
 
 /// As ROOT packs it (`TDatime`): years from 1995 in 6 bits, then month, day, hour, minute, second.
 fn datime(seconds: u64) -> u32 {
-    let (days, of_day) = (seconds / 86_400, (seconds % 86_400) as u32);
-    let (year, month, day) = date(days);
-    let Ok(year @ ..64) = u32::try_from(year.saturating_sub(1995)) else { return u32::MAX };
-    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+    let time = i64::try_from(seconds).ok().map(OffsetDateTime::from_unix_timestamp);
+    let Some(Ok(time)) = time else { return u32::MAX };
+    let Ok(year @ ..64) = u32::try_from((time.year() - 1995).max(0)) else { return u32::MAX };
+    let [month, day] = [u8::from(time.month()), time.day()].map(u32::from);
+    let [hour, minute, second] = [time.hour(), time.minute(), time.second()].map(u32::from);
     year << 26 | month << 22 | day << 17 | hour << 12 | minute << 6 | second
-}
-
-/// Year, month and day of a number of days since 1970. Years are counted from March, so that the
-/// day that some have more is their last.
-fn date(days: u64) -> (u64, u32, u32) {
-    // Days from 1 March of the year 0; 400 years have 146,097.
-    let days = days + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (month, turned) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    (era * 400 + year + turned, month as u32, day as u32)
 }
 
 #[cfg(test)]

@@ -30,12 +30,13 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
+use data_encoding::HEXLOWER;
 use mutex::Mutex;
 
 use crate::address::{Address, Identify};
 use crate::clock::seconds_since_1970;
 use crate::error::{Error, ErrorKind, Result};
-use crate::origin::{FileOrigin, hex, number};
+use crate::origin::{FileOrigin, number};
 use crate::source::FileInfo;
 use crate::source::buffers::Buffers;
 use crate::source::held::HeldBytes;
@@ -204,7 +205,7 @@ impl Cache {
         let asked = (!is_only).then(|| (origin.key(None), origin.shown()));
         for (key, address) in [Some(named), asked].into_iter().flatten() {
             if !self.inner.names.find(&key).is_some_and(is_fresh) {
-                let key = hex(&key);
+                let key = HEXLOWER.encode(&key);
                 let query = query.clone();
                 let info = info.clone();
                 let name = Name { key, query, address, info, content: id, checked };

@@ -4,12 +4,13 @@
 
 use std::path::Path;
 
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::format::ContentId;
 use crate::address::Address;
-use crate::origin::{FileOrigin, OriginKey, hex, number};
+use crate::origin::{FileOrigin, OriginKey, number};
 use crate::source::FileInfo;
 use crate::store::folder::Folder;
 
@@ -53,7 +54,7 @@ impl Names {
         let bytes = self.folder.load(number(key), NAME_BYTES_MAX)?;
         let name: Name = serde_json::from_slice(&bytes).ok()?;
         // Two keys may have one number.
-        (name.key == hex(key)).then_some(name)
+        (name.key == HEXLOWER.encode(key)).then_some(name)
     }
 
     /// Keeps a name under its key. Where that fails, it is not known.
@@ -198,7 +199,7 @@ mod tests {
         let info = info(1, "a");
         let content = [3; 16];
         let query = String::new();
-        let name = Name { key: hex(&key), query, address, info, content, checked: 5 };
+        let name = Name { key: HEXLOWER.encode(&key), query, address, info, content, checked: 5 };
         names.keep(&name);
         assert_eq!(names.find(&key), Some(name.clone()));
         assert_eq!(names.all(), std::slice::from_ref(&name));

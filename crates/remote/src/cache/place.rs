@@ -10,6 +10,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use data_encoding::HEXLOWER;
+
 use super::format::ContentId;
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::folder::Folder;
@@ -98,7 +100,7 @@ pub fn free_bytes(folder: &Path) -> io::Result<(u64, u64)> {
 
 /// Where the segments of a content are.
 pub fn content_folder(data: &Path, id: &ContentId) -> PathBuf {
-    let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let name = HEXLOWER.encode(id);
     data.join(&name[..2]).join(name)
 }
 

@@ -15,10 +15,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
-use crate::origin::{FileOrigin, hex, number};
+use crate::origin::{FileOrigin, number};
 use crate::source::FileInfo;
 use folder::Folder;
 
@@ -82,7 +83,7 @@ impl Store {
     /// The entry of a file. Local ones have none: they are read as fast as an entry would be.
     pub fn find(&self, origin: &FileOrigin) -> Option<Entry> {
         let key = origin.key(None);
-        decode(&self.folder.load(number(&key), FILE_BYTES_MAX)?, &hex(&key))
+        decode(&self.folder.load(number(&key), FILE_BYTES_MAX)?, &HEXLOWER.encode(&key))
     }
 
     /// Remembers a file. Where that fails, nothing is remembered.
@@ -95,18 +96,18 @@ impl Store {
             self.make_room();
         }
         let key = origin.key(None);
-        let _ = self.folder.save(number(&key), &encode(entry, hex(&key)));
+        let _ = self.folder.save(number(&key), &encode(entry, HEXLOWER.encode(&key)));
     }
 
     /// The entry of a file, for [`Store::adopt`] on another machine; `None` if there is none.
     pub fn exported(&self, origin: &FileOrigin) -> Option<Vec<u8>> {
-        self.find(origin).map(|entry| encode(&entry, hex(&origin.key(None))))
+        self.find(origin).map(|entry| encode(&entry, HEXLOWER.encode(&origin.key(None))))
     }
 
     /// Keeps another machine's entry of a file, unless there is one here; `None` for bytes that are
     /// not an entry of this file.
     pub fn adopt(&self, origin: &FileOrigin, exported: &[u8]) -> Option<()> {
-        let entry = decode(&Bytes::copy_from_slice(exported), &hex(&origin.key(None)))?;
+        let entry = decode(&Bytes::copy_from_slice(exported), &HEXLOWER.encode(&origin.key(None)))?;
         if self.find(origin).is_none() {
             self.keep(origin, &entry);
         }

@@ -2,13 +2,13 @@
 //! process"), as S3 has it: paths are encoded once and not made shorter. Nothing here has a clock
 //! or sends anything.
 
-use std::fmt::Write;
-
+use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
+use time::{Date, OffsetDateTime};
 
 /// Stands for a body's hash where the body is not signed.
 pub const UNSIGNED_PAYLOAD: &str = "UNSIGNED-PAYLOAD";
@@ -69,7 +69,7 @@ pub fn authorization(
     secret: &SecretString,
 ) -> SecretString {
     let (request, names) = canonical(asked);
-    let signature = hex(&mac(
+    let signature = HEXLOWER.encode(&mac(
         &signing_key(scope, secret),
         &format!("{ALGORITHM}\n{}\n{}\n{}", scope.stamp, scope.text(), sha256(request.as_bytes())),
     ));
@@ -119,61 +119,35 @@ fn mac(key: &[u8], text: &str) -> Vec<u8> {
 
 /// The hash of a body, in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+    HEXLOWER.encode(&Sha256::digest(bytes))
 }
 
-fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
-}
-
-/// A time, in seconds since 1970, as `X-Amz-Date` has it: `20130524T000000Z`.
+/// A time, in seconds since 1970, as `X-Amz-Date` has it: `20130524T000000Z`. Times after the year
+/// 9999 are those of 1970, which every server refuses.
 pub fn stamp(seconds: u64) -> String {
-    let days = seconds / 86_400;
-    let second = seconds % 86_400;
-    let (year, month, day) = date(days);
-    let hour = second / 3600;
-    let minute = second / 60 % 60;
-    let second = second % 60;
+    let time = i64::try_from(seconds).ok().map(OffsetDateTime::from_unix_timestamp);
+    let time = time.and_then(|time| time.ok()).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    let month = u8::from(time.month());
+    let year = time.year();
+    let day = time.day();
+    let (hour, minute, second) = time.to_hms();
     format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
 }
 
-/// Year, month and day of a number of days since 1970, in the Gregorian calendar. Years begin in
-/// March here, so that the day that leap years have more is a year's last one.
-fn date(days: u64) -> (u64, u64, u64) {
-    // From 1 March 0000 on; 400 years have the same number of days always.
-    let days = days + 719_468;
-    let era = days / 146_097;
-    let day = days % 146_097;
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (400 * era + year + u64::from(month <= 2), month, day)
-}
-
-/// The time of a [`stamp`].
+/// The time of a [`stamp`]; a leap second is the second after it.
 pub fn seconds(stamp: &str) -> Option<u64> {
-    let number = |range| stamp.get(range).and_then(|digits: &str| digits.parse::<u64>().ok());
-    let year = number(0..4)?;
-    let month = number(4..6)?;
-    let day = number(6..8)?;
+    let number = |range| stamp.get(range).and_then(|digits: &str| digits.parse::<u16>().ok());
+    let month = u8::try_from(number(4..6)?).ok()?;
+    let day = u8::try_from(number(6..8)?).ok()?;
+    let date = Date::from_calendar_date(number(0..4)?.into(), month.try_into().ok()?, day).ok()?;
     let hour = number(9..11)?;
     let minute = number(11..13)?;
     let second = number(13..15)?;
-    let is_date = year >= 1970 && (1..=12).contains(&month) && (1..=31).contains(&day);
-    if !is_date || hour > 23 || minute > 59 || second > 60 {
+    if hour > 23 || minute > 59 || second > 60 {
         return None;
     }
-    // As in `date`.
-    let (year, month) = if month <= 2 { (year - 1, month + 9) } else { (year, month - 3) };
-    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1;
-    Some((days - 719_468) * 86_400 + hour * 3600 + minute * 60 + second)
+    let midnight = u64::try_from(date.midnight().assume_utc().unix_timestamp()).ok()?;
+    Some(midnight + u64::from(hour) * 3600 + u64::from(minute) * 60 + u64::from(second))
 }
 
 #[cfg(test)]
@@ -311,8 +285,16 @@ mod tests {
             assert_eq!(stamp(seconds), expected);
             assert_eq!(super::seconds(expected), Some(seconds));
         }
-        for wrong in ["", "20130524", "20131324T000000Z", "20130524T240000Z", "2013éé24T000000Z"]
-        {
+        assert_eq!(super::seconds("20161231T235960Z"), super::seconds("20170101T000000Z"));
+        for wrong in [
+            "",
+            "20130524",
+            "20131324T000000Z",
+            "20130229T000000Z",
+            "20130524T240000Z",
+            "19691231T235959Z",
+            "2013éé24T000000Z",
+        ] {
             assert_eq!(super::seconds(wrong), None, "{wrong}");
         }
     }
