@@ -4,10 +4,13 @@ use std::fmt::Write as _;
 use std::io;
 
 use bytes::Bytes;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
 use crate::clients::Client;
 use crate::folder::{Entry, FolderFiles, Listing};
 
+/// All but the characters that RFC 3986 (section 2.3) calls unreserved.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// Bytes of a page made at a time, where there is room.
 const STEP_BYTES: usize = 512 << 10;
 /// Bytes of a line beside its names.
@@ -90,33 +93,16 @@ fn shown(name: &[u8]) -> String {
 
 /// The bytes of a request's path; `None` where it has a `%` without two digits.
 pub fn percent_decoded(path: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => {
-                let mut digit = || rest.next().and_then(|byte| char::from(byte).to_digit(16));
-                (digit()? * 16 + digit()?) as u8
-            }
-            _ => byte,
-        });
-    }
-    Some(bytes)
+    let is_code = |part: &str| {
+        let digits = part.as_bytes().get(..2);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    // The crate would take such a `%` for itself.
+    path.split('%').skip(1).all(is_code).then(|| percent_decode_str(path).collect())
 }
 
 fn percent_encoded(name: &[u8]) -> String {
-    let mut text = String::with_capacity(name.len());
-    for byte in name {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                text.push(char::from(*byte));
-            }
-            _ => {
-                let _ = write!(text, "%{byte:02X}");
-            }
-        }
-    }
-    text
+    percent_encode(name, RESERVED).to_string()
 }
 
 #[cfg(test)]
@@ -132,7 +118,7 @@ mod tests {
         let odd = b"\xff\xfe";
         assert_eq!(percent_encoded(odd), "%FF%FE");
         assert_eq!(percent_decoded("%FF%FE").as_deref(), Some(&odd[..]));
-        for wrong in ["%", "%1", "%zz"] {
+        for wrong in ["%", "%1", "%zz", "a%%41", "%é", "%+1", "%4"] {
             assert_eq!(percent_decoded(wrong), None, "{wrong}");
         }
     }
