@@ -62,7 +62,9 @@ fn split_address(address: &str) -> (&str, &str, &str) {
     (&address[..path], &address[path..query], &address[query..])
 }
 
-/// Patterns without alternatives that one with `{a,b}` stands for, in turn.
+/// Patterns without alternatives that one with `{a,b}` stands for, in turn. `globset` has braces,
+/// but matches whole paths: it cannot name the directories to list, or return an alternative that
+/// is no pattern as it is. Its `*` matches hidden files, and it refuses a brace that stays open.
 fn choices(pattern: &str) -> Result<Vec<String>> {
     let mut made = vec![String::new()];
     let mut rest = pattern;
