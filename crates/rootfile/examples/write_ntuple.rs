@@ -24,7 +24,7 @@ fn main() {
     let first: u64 = first.parse().unwrap();
     let seeds: u64 = seeds.parse().unwrap();
     for seed in first..first + seeds {
-        let mut seeded = seeded::Seeded(seed);
+        let mut seeded = seeded::Seeded::new(seed);
         let columns = seeded.columns();
         let options = RNTupleOptions {
             description: format!("seed {seed}"),

@@ -233,7 +233,7 @@ fn options(seed: u64) -> RNTupleOptions {
 #[test]
 fn entries_of_made_up_types() {
     for seed in 0..60 {
-        let mut seeded = Seeded(seed + 1000);
+        let mut seeded = Seeded::new(seed + 1000);
         let columns = seeded.columns();
         let arrays = seeded.arrays(&columns, 300);
         let input = written(&columns, &options(seed), arrays.clone());
@@ -279,7 +279,7 @@ fn beside(
 #[test]
 fn new_columns_of_made_up_types() {
     for seed in 0..60 {
-        let mut seeded = Seeded(seed + 2000);
+        let mut seeded = Seeded::new(seed + 2000);
         let columns = seeded.columns();
         let arrays = seeded.arrays(&columns, 300);
         let input = written(&columns, &options(seed), arrays.clone());
@@ -313,7 +313,7 @@ fn new_columns_of_made_up_types() {
 
 #[test]
 fn new_columns_are_new() {
-    let mut seeded = Seeded(5);
+    let mut seeded = Seeded::new(5);
     let columns = seeded.columns();
     let arrays = seeded.arrays(&columns, 300);
     let input = written(&columns, &options(1), arrays.clone());
@@ -358,7 +358,7 @@ fn reals_with_fewer_bits_stay_the_bits_that_they_are() {
 #[test]
 fn further_inputs_may_have_other_encodings() {
     for seed in 0..12 {
-        let mut seeded = Seeded(seed + 4000);
+        let mut seeded = Seeded::new(seed + 4000);
         let columns = seeded.columns();
         let arrays = seeded.arrays(&columns, 200);
         let options = |seed| RNTupleOptions { counter_name: None, ..options(seed) };
@@ -414,7 +414,7 @@ fn clusters_are_copied_joined_or_left_out() {
 
 #[test]
 fn pages_that_are_cut_are_errors() {
-    let mut seeded = Seeded(3);
+    let mut seeded = Seeded::new(3);
     let columns = seeded.columns();
     let arrays = seeded.arrays(&columns, 300);
     let input = written(&columns, &options(8), arrays);

@@ -72,7 +72,7 @@ fn options(seed: u64) -> RNTupleOptions {
 #[test]
 fn made_up_types_and_entries() {
     for seed in 0..60 {
-        let mut seeded = Seeded(seed);
+        let mut seeded = Seeded::new(seed);
         let columns = seeded.columns();
         let options = options(seed);
         let count = [0, 1, 300][seeded.below(3) as usize];
@@ -148,7 +148,7 @@ fn counters_show_how_long_lists_are() {
 /// Columns of equal pages, as lists of the same lengths have, take no more than one.
 #[test]
 fn equal_pages_are_stored_once() {
-    let mut seeded = Seeded(1);
+    let mut seeded = Seeded::new(1);
     let list = seeded.array(&EntryType::List(Box::new(EntryType::Number(Number::U64))), 10_000);
     let size = |copies: usize| {
         let names: Vec<String> = (0..copies).map(|at| format!("x{at}")).collect();
@@ -169,7 +169,7 @@ fn equal_pages_are_stored_once() {
 /// Each entry alone: the same bytes as all at once, and little more work.
 #[test]
 fn entries_one_by_one() {
-    let mut seeded = Seeded(5);
+    let mut seeded = Seeded::new(5);
     let columns = [
         column("x", EntryType::Number(Number::F64)),
         column("v", EntryType::List(Box::new(EntryType::Number(Number::I32)))),

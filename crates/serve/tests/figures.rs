@@ -10,16 +10,6 @@ use farroot_serve::{Config, Content, Figures, Forwarding, Server};
 
 const BYTES: u64 = 3_000_000;
 
-/// Pseudo-random numbers.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % end
-    }
-}
-
 fn proxy(settings: remote::Config) -> Server {
     let forwarding = Forwarding { settings, origins: Vec::new(), secret: None, access_log: None };
     Server::start(Config::of(Content::Far(Box::new(forwarding)))).unwrap()
@@ -46,12 +36,12 @@ fn body_of(mut stream: TcpStream) -> u64 {
 
 /// One client: six reads of one range each; some it abandons, and some fail.
 fn client(proxy: &Server, origin: &str, seed: u64) -> u64 {
-    let mut chance = Chance(seed);
+    let mut random = fastrand::Rng::with_seed(seed);
     let mut taken = 0;
     for _ in 0..6 {
-        let start = chance.below(BYTES);
-        let end = (start + 1 + chance.below(400_000)).min(BYTES);
-        match chance.below(5) {
+        let start = random.u64(..BYTES);
+        let end = (start + 1 + random.u64(..400_000)).min(BYTES);
+        match random.u64(..5) {
             0 => {
                 // Disconnects before the answer.
                 let _ = request(proxy, &format!("/{origin}f"), &format!("{start}-{}", end - 1));

@@ -40,17 +40,8 @@ pub fn files() -> [(&'static str, Vec<u8>); 4] {
 
 /// Bytes without repetition, so that data from a wrong place never passes for the right one.
 fn pattern(seed: u64, length: usize) -> Vec<u8> {
-    let mut state = seed;
-    let mut bytes = Vec::with_capacity(length + 8);
-    while bytes.len() < length {
-        // SplitMix64.
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = state;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bytes.extend_from_slice(&(word ^ (word >> 31)).to_le_bytes());
-    }
-    bytes.truncate(length);
+    let mut bytes = vec![0; length];
+    fastrand::Rng::with_seed(seed).fill(&mut bytes);
     bytes
 }
 

@@ -7,26 +7,21 @@ use farroot_rootfile::array::Number;
 use farroot_rootfile::write::{EntryType, TableColumn};
 use farroot_rootfile::{Array, Numbers};
 
-/// Numbers that follow from a seed (xorshift64*).
-pub struct Dice(u64);
+/// Numbers that follow from a seed.
+pub struct Dice(fastrand::Rng);
 
 impl Dice {
     pub fn new(seed: u64) -> Self {
-        Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+        Dice(fastrand::Rng::with_seed(seed))
     }
 
     pub fn roll(&mut self, below: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % below
+        self.0.usize(..below)
     }
 
     /// The same in a new order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
-        for at in (1..items.len()).rev() {
-            items.swap(at, self.roll(at + 1));
-        }
+        self.0.shuffle(items);
     }
 }
 

@@ -6,21 +6,21 @@ use farroot_rootfile::array::Number;
 use farroot_rootfile::write::{EntryType, TableColumn};
 use farroot_rootfile::{Array, Numbers};
 
-/// SplitMix64.
-pub struct Seeded(pub u64);
+/// Numbers that follow from a seed.
+pub struct Seeded(fastrand::Rng);
 
 impl Seeded {
+    pub fn new(seed: u64) -> Self {
+        Seeded(fastrand::Rng::with_seed(seed))
+    }
+
     pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.u64(..)
     }
 
     /// Below `end`, which is not zero.
     pub fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
+        self.0.u64(..end)
     }
 
     /// A type that RNTuple can hold; records not where they are read as something else.
@@ -156,7 +156,7 @@ pub fn divided(
     seed: u64,
 ) -> Vec<Vec<Arc<Array>>> {
     let entries = arrays.first().map_or(0, |array| array.len());
-    let mut seeded = Seeded(seed);
+    let mut seeded = Seeded::new(seed);
     let mut first = 0;
     let mut parts = Vec::new();
     while first < entries {

@@ -111,13 +111,8 @@ impl World {
 
 /// Numbers that look random, the same for a seed.
 fn numbers(seed: u64) -> impl FnMut(u64) -> u64 {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    move |below| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) % below
-    }
+    let mut random = fastrand::Rng::with_seed(seed);
+    move |below| random.u64(..below)
 }
 
 #[test]
