@@ -112,7 +112,7 @@ pub fn parts(
     on_error_report: bool,
     have_common_types: bool,
 ) -> PyResult<Parts> {
-    let places = places.iter().map(|place| place.get().place(py)).collect::<PyResult<_>>()?;
+    let places = places.iter().map(|place| place.get().place(py)).collect::<PyResult<Vec<_>>>()?;
     let (cut, raised) = request.cut(py);
     let skipped: Arc<Mutex<Vec<engine::Skipped>>> = Arc::default();
     let reported = skipped.clone();

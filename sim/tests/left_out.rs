@@ -49,7 +49,7 @@ async fn read(
         cut: cut.map(|text| Cut::parse(text).expect("a cut")),
         on_error: OnError::Raise,
     };
-    let mut parts = engine.scan((0..files).map(place).collect(), scan);
+    let mut parts = engine.scan((0..files).map(place), scan);
     let mut batches = Vec::new();
     while let Some(part) = parts.next().await {
         batches.push(part?.batch);

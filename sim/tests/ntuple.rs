@@ -265,7 +265,7 @@ async fn many_files(files: usize) -> (f64, String) {
     let on_error = OnError::Raise;
     let scan = ScanRequest { wanted, entries, step, cut: None, on_error };
     let started = tokio::time::Instant::now();
-    let mut parts = engine.scan((0..files).map(place).collect(), scan);
+    let mut parts = engine.scan((0..files).map(place), scan);
     let mut seen = Vec::new();
     while let Some(part) = parts.next().await {
         let part = part.expect("reads");

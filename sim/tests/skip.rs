@@ -70,7 +70,7 @@ async fn read(
         cut: None,
         on_error,
     };
-    let mut parts = engine.scan((0..files).map(place).collect(), scan);
+    let mut parts = engine.scan((0..files).map(place), scan);
     let mut all = Vec::new();
     while let Some(part) = parts.next().await {
         all.push(part);

@@ -49,7 +49,7 @@ const ALLOWED: [(&str, &[&str], &str); 15] = [
     (
         "crates/farroot",
         &["remote", "engine"],
-        "what a Rust program depends on: the engine's, under names that stay",
+        "what a Rust program depends on: the engine's own types",
     ),
     (
         "python",

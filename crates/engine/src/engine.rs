@@ -1,17 +1,19 @@
 //! The engine: connections, threads and memory that everything read shares.
 
+use std::ops::RangeBounds;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use remote::address::CacheUse;
+use remote::address::{CacheUse, split_object};
 use remote::source::diagnose::Finding;
 use remote::source::network::{Network, Tcp};
 use remote::{Config, Error, ErrorKind, Remote, Result, fetch, report};
 
 use crate::object::Opaque;
+use crate::read::core::columns::Batch;
 use crate::read::core::cut::Cut;
 use crate::read::core::expressions::Expressions;
 use crate::read::core::friends::Friend;
@@ -24,6 +26,7 @@ use crate::read::inspect::check;
 use crate::read::inspect::examine::examine;
 use crate::read::many::chain::{self, Chain};
 use crate::read::many::opener::Opener;
+use crate::read::many::request::half_open;
 use crate::read::many::scan::{OpenAhead, ScanBatches, ScanRequest, TableLocation};
 use crate::read::open::friends;
 use crate::read::open::meaning::{Meaning, NameScope, has_column, meaning};
@@ -55,6 +58,15 @@ struct Inner {
 }
 
 impl Engine {
+    /// Starts an engine with the settings of the `FARROOT_*` variables.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a variable that cannot be understood; `Io` where no thread can be
+    /// started.
+    pub fn new() -> Result<Self> {
+        Engine::start(Config::from_env()?)
+    }
+
     /// Starts an engine with threads of its own, reading over the operating system's TCP.
     pub fn start(config: Config) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -116,6 +128,17 @@ impl Engine {
         self.inner.runtime.as_ref().map(tokio::runtime::Runtime::enter)
     }
 
+    /// Lets another executor than tokio's poll a future of this engine: its tasks run on the
+    /// engine's threads.
+    pub async fn compat<F: Future>(&self, future: F) -> F::Output {
+        let mut future = std::pin::pin!(future);
+        std::future::poll_fn(|context| {
+            let _inside = self.enter();
+            future.as_mut().poll(context)
+        })
+        .await
+    }
+
     /// Waits as [`Engine::block_on`] does, but no longer than `pause`; `None` where the future has
     /// no output by then. For callers that signals must reach, which wait on.
     ///
@@ -149,6 +172,35 @@ impl Engine {
     /// Opens a file and a tree or RNTuple in it; without a path, the only one there is.
     pub async fn open_table(&self, address: &str, path: Option<&str>) -> Result<Arc<dyn Table>> {
         self.inner.session.open_table(address, path, Speculation::Eager).await
+    }
+
+    /// Opens a tree or an RNTuple: `FILE:PATH` or, where the file has only one, `FILE`.
+    ///
+    /// # Errors
+    /// As [`Engine::open_table`].
+    pub async fn table(&self, address: &str) -> Result<Arc<dyn Table>> {
+        let address = split_object(address);
+        self.open_table(&address.file, address.object).await
+    }
+
+    /// Reads columns of a range of entries (cut to those there are), all at once. A column is named
+    /// by its path, its last name, or a pattern (`Jet_*`), one of a friend by `friend.column`; an
+    /// alias of the file and a formula (`MET_pt / 2`) are columns that are computed.
+    ///
+    /// # Errors
+    /// `NotInFile` for a name that no column has; `Unsupported` for a column that this version
+    /// cannot read; `InvalidArgument` for a formula that cannot be computed; those of fetching.
+    pub async fn read<C: AsRef<str>>(
+        &self,
+        table: &Arc<dyn Table>,
+        columns: impl IntoIterator<Item = C>,
+        entries: impl RangeBounds<u64>,
+    ) -> Result<Batch> {
+        let wanted = ColumnSpec::named(columns);
+        let scope = NameScope { table, friends: &[], below: None };
+        let entries = half_open(&entries);
+        let source = self.select_expressions(scope, &wanted, None).await?;
+        source.batch(source.columns().read(entries).await?)
     }
 
     /// As [`Engine::open_table`], by the stored metadata of the file, before the server has
@@ -225,9 +277,15 @@ impl Engine {
         chain::in_file(&self.inner.session, file, path).await
     }
 
-    /// Reads many trees or RNTuples as one, in steps.
-    pub fn scan(&self, places: Vec<TableLocation>, scan: ScanRequest) -> ScanBatches {
-        ScanBatches::new(self.inner.session.clone(), places, scan)
+    /// Reads many trees or RNTuples as one, in steps. The next ones are opened while the present one
+    /// is read.
+    pub fn scan<L: Into<TableLocation>>(
+        &self,
+        tables: impl IntoIterator<Item = L>,
+        scan: ScanRequest,
+    ) -> ScanBatches {
+        let tables = tables.into_iter().map(Into::into).collect();
+        ScanBatches::new(self.inner.session.clone(), tables, scan)
     }
 
     /// Opens the friends that a table's file names side by side, in their order.

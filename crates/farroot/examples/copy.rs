@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
-use farroot::{CopyOptions, Engine, Result};
+use farroot::{CopyOptions, Engine, Progress, Result};
 
 /// Bytes that have been copied.
 pub fn copy(sources: &[String], target: &Path) -> Result<u64> {
     let engine = Engine::new()?;
     let options = CopyOptions::default().overwrite(true);
-    let copies = engine.copy(sources, target, options, |progress| {
+    let report = |progress: Progress| {
         eprint!("\rfile {} of {}: {} bytes", progress.file + 1, progress.files, progress.done);
-    });
+    };
+    let copies = engine.remote().copy(sources, target, options, &report);
     let copied: Vec<_> = engine.block_on(copies)?.into_iter().collect::<Result<_>>()?;
     Ok(copied.iter().map(|file| file.size).sum())
 }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::process::ExitCode;
 
-use farroot::{Batch, Cut, Engine, Result, ScanOptions, Step, ValueRef};
+use farroot::{Batch, Cut, Engine, Result, ScanRequest, Step, ValueRef};
 
 /// As JSON, with Python's words for numbers that are not finite.
 fn json(value: ValueRef<'_>) -> String {
@@ -41,7 +41,10 @@ fn lines_of(batch: &Batch) -> Vec<String> {
 /// All entries of a table, read at once.
 pub fn at_once(entries: Range<u64>, columns: &[String], address: &str) -> Result<Vec<String>> {
     let engine = Engine::new()?;
-    let read = async { engine.table(address).await?.read(columns, entries).await };
+    let read = async {
+        let table = engine.table(address).await?;
+        engine.read(&table, columns, entries).await
+    };
     Ok(lines_of(&engine.block_on(read)?))
 }
 
@@ -54,12 +57,12 @@ pub fn in_steps(
     addresses: &[String],
 ) -> Result<Vec<String>> {
     let engine = Engine::new()?;
-    let mut options =
-        ScanOptions::new().columns(columns).entries(entries).step(Step::Entries(step));
+    let mut request =
+        ScanRequest::new().columns(columns).entries(entries).step(Step::Entries(step));
     if !cut.is_empty() {
-        options = options.cut(Cut::parse(cut)?);
+        request = request.cut(Cut::parse(cut)?);
     }
-    let mut scan = engine.scan(addresses, options);
+    let mut scan = engine.scan(addresses, request);
     let mut lines = Vec::new();
     while let Some(batch) = engine.block_on(scan.next()) {
         lines.extend(lines_of(&batch?.batch));

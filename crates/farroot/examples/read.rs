@@ -5,8 +5,10 @@ use farroot::{Engine, Result};
 /// The first ten entries, a line each.
 pub fn lines(address: &str, columns: &[String]) -> Result<Vec<String>> {
     let engine = Engine::new()?;
-    let batch =
-        engine.block_on(async { engine.table(address).await?.read(columns, ..10).await })?;
+    let batch = engine.block_on(async {
+        let table = engine.table(address).await?;
+        engine.read(&table, columns, ..10).await
+    })?;
     let row = |row: usize| {
         let values =
             batch.columns.iter().map(|(name, array)| format!("{name}: {}", array.value(row)));

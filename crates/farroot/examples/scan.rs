@@ -1,13 +1,13 @@
 //! The mean of a column of real numbers over many files, of which entries pass a cut:
 //! `cargo run --example scan -- 'MET_pt > 50' MET_phi FILE:TREE FILE:TREE`.
 
-use farroot::{Cut, Engine, Result, ScanOptions, ValueRef};
+use farroot::{Cut, Engine, Result, ScanRequest, ValueRef};
 
 /// How many entries pass, and the mean of their numbers.
 pub fn mean(cut: &str, column: &str, addresses: &[String]) -> Result<(u64, f64)> {
     let engine = Engine::new()?;
-    let options = ScanOptions::new().columns([column]).cut(Cut::parse(cut)?);
-    let mut scan = engine.scan(addresses, options);
+    let request = ScanRequest::new().columns([column]).cut(Cut::parse(cut)?);
+    let mut scan = engine.scan(addresses, request);
     let mut count = 0;
     let mut sum = 0.0;
     while let Some(batch) = engine.block_on(scan.next()) {

@@ -1,7 +1,10 @@
 //! Writes a tree of made-up muons: `cargo run --example write -- FILE ENTRIES`.
 
+use std::sync::Arc;
+
 use farroot::{
-    Array, Engine, EntryType, Number, Numbers, Result, TreeOptions, WriteOptions, WriteReport,
+    Array, Engine, EntryType, Number, Numbers, Result, TableColumn, TreeOptions, WriteOptions,
+    WriteReport,
 };
 
 /// Entries that are added at a time.
@@ -26,15 +29,15 @@ pub fn write(address: &str, entries: usize) -> Result<WriteReport> {
         let file = engine.create(address, WriteOptions::default().overwrite(true)).await?;
         let float = EntryType::Number(Number::F32);
         let columns = [
-            ("event", EntryType::Number(Number::I64)),
-            ("Muon_pt", EntryType::List(Box::new(float))),
+            TableColumn::new("event", EntryType::Number(Number::I64)),
+            TableColumn::new("Muon_pt", EntryType::List(Box::new(float))),
         ];
-        let events = file.make_tree("Events", columns, TreeOptions::default()).await?;
+        let events = file.make_tree("Events", columns.into(), TreeOptions::default()).await?;
         for start in (0..entries).step_by(BATCH) {
             let end = entries.min(start + BATCH);
             let numbers = Numbers::I64((start as i64..end as i64).collect());
             let number = Array::Numbers { numbers, shape: Vec::new() };
-            events.extend([number, momenta(start..end)]).await?;
+            events.extend([number, momenta(start..end)].map(Arc::new).into()).await?;
         }
         file.finish().await
     })

@@ -7,7 +7,7 @@
 //! engine.block_on(async {
 //!     // A server's file in the same way: root://eos.example//store/nano.root:Events
 //!     let table = engine.table("../rootfile/testdata/clustered.root:events").await?;
-//!     let batch = table.read(["number", "counted"], ..3).await?;
+//!     let batch = engine.read(&table, ["number", "counted"], ..3).await?;
 //!     let counted = batch["counted"].as_list().and_then(|lists| lists.slices::<f64>());
 //!     for (number, items) in batch["number"].values().zip(counted.expect("lists of double")) {
 //!         println!("{number}: {} values", items.len());
@@ -19,42 +19,39 @@
 //! ```
 //!
 //! An [`Engine`] has the connections, the threads and the one memory budget: a program makes one. A
-//! [`Table`] is a tree or an RNTuple; [`Table::read`] gives a [`Batch`] of columns at once,
-//! [`Table::scan`] and [`Engine::scan`] give one after the other, of one file or of many, and fetch
-//! the next while the caller works on this one. A column is an [`Array`], laid out as Awkward Array
-//! and Arrow lay out theirs.
+//! [`Table`] is a tree or an RNTuple; [`Engine::read`] gives a [`Batch`] of columns at once,
+//! [`Engine::scan`] gives one after the other, of one table or of many, and fetches the next while
+//! the caller works on this one. A column is an [`Array`], laid out as Awkward Array and Arrow lay
+//! out theirs.
 //!
 //! [`Engine::create`] begins a file: a [`FileOutput`] takes objects and tables, a [`TableOutput`]
 //! takes arrays of the same kinds, and threads compress them while the caller brings the next.
 //!
-//! Futures may be polled by any executor, or waited for with [`Engine::block_on`].
-#![warn(missing_docs)]
+//! [`Engine::block_on`] waits for a future. Another executor than tokio's polls it within
+//! [`Engine::compat`].
+//!
+//! The names here are the engine's own. Its crate has more, for the other crates of farroot, which
+//! may change in each version.
 
-mod engine;
-mod file;
-mod output;
-mod scan;
-mod table;
-mod threads;
-
-pub use crate::engine::Engine;
-pub use crate::file::File;
-pub use crate::output::{FileOutput, TableOutput};
-pub use crate::scan::{Scan, ScanOptions};
-pub use crate::table::{Column, Table};
-
+#[cfg(feature = "arrow")]
 #[doc(inline)]
-pub use ::engine::{
-    Array, ArrayParameter, Batch, ClusterSize, Compression, CompressionAlgorithm, Cut, EntryType,
-    Jagged, KeyInfo, ListRef, Lists, Number, Numbers, Offsets, Primitive, RNTupleOptions,
-    RealStorage, RecordRef, ScanBatch, Skipped, SkippedColumn, Step, TablePart, TableReport,
-    TextBranch, TreeOptions, ValueRef, WritableObject, WriteOptions, WriteProgress, WriteReport,
-    writable,
+pub use engine::ArrowReader;
+#[doc(inline)]
+pub use engine::{
+    Array, ArrayParameter, Batch, Chain, ClusterSize, ColumnSpec, Columns, Compression,
+    CompressionAlgorithm, Config, Content, Contents, Cut, Definition, Engine, EntryType, Error,
+    ErrorKind, Expressions, File, FileOutput, Formula, Friend, FriendLocation, Jagged, KeyInfo,
+    ListRef, Lists, MergeOptions, MergeProgress, MergeReport, Missing, NameScope, Number, Numbers,
+    Offsets, OnError, Primitive, RNTuple, RNTupleOptions, Reader, RealStorage, RecordRef, Remote,
+    Result, ScanBatch, ScanBatches, ScanRequest, SkimOptions, SkimReport, Skipped, SkippedColumn,
+    Step, Table, TableColumn, TableLocation, TableOutput, TablePart, TableReport, TextBranch, Tree,
+    TreeOptions, ValueRef, WritableObject, WriteOptions, WriteProgress, WriteReport, datashape,
+    object, writable,
 };
 #[doc(inline)]
 pub use remote::report::Report;
 #[doc(inline)]
-pub use remote::{Config, Copied, CopyOptions, Error, ErrorKind, Progress, Result};
+pub use remote::{Copied, CopyOptions, Progress};
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/rust.md")]

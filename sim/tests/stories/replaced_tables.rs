@@ -55,7 +55,7 @@ async fn read(
     on_error: OnError,
 ) -> Vec<Result<ScanBatch, Error>> {
     let place = |file| TableLocation { url: url(file), ..TableLocation::default() };
-    let mut parts = engine.scan((0..FILES).map(place).collect(), scan(on_error));
+    let mut parts = engine.scan((0..FILES).map(place), scan(on_error));
     let mut all = Vec::new();
     while let Some(part) = parts.next().await {
         all.push(part);

@@ -33,6 +33,13 @@ pub struct TableColumn {
     pub entry: EntryType,
 }
 
+impl TableColumn {
+    /// A column without a title.
+    pub fn new(name: impl Into<String>, entry: EntryType) -> Self {
+        TableColumn { name: name.into(), title: String::new(), entry }
+    }
+}
+
 impl EntryType {
     /// The type of an array's entries.
     ///

@@ -25,6 +25,13 @@ pub struct ColumnRequest {
     pub keep: Option<Vec<String>>,
 }
 
+impl ColumnSpec {
+    /// Columns by name.
+    pub fn named<C: AsRef<str>>(columns: impl IntoIterator<Item = C>) -> Self {
+        ColumnSpec::Named(columns.into_iter().map(|name| name.as_ref().to_owned()).collect())
+    }
+}
+
 impl ColumnRequest {
     /// The column that the caller names, as its type says.
     pub fn named(name: impl Into<String>) -> Self {

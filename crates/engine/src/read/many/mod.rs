@@ -3,4 +3,5 @@
 mod ahead;
 pub mod chain;
 pub(crate) mod opener;
+pub mod request;
 pub mod scan;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::{try_join, try_join_all};
+use futures::stream::{self, Stream};
 
 use super::ahead::{Ahead, Pace};
 use super::opener::Opener;
@@ -260,7 +261,14 @@ impl ScanBatches {
         ScanBatches { types, ..self }
     }
 
-    /// The next batch; `None` after the last one of the last file.
+    /// The same as a stream; nothing comes after an error.
+    pub fn into_stream(self) -> impl Stream<Item = Result<ScanBatch>> {
+        let next = async |mut batches: ScanBatches| Some((batches.next().await?, batches));
+        stream::unfold(self, next)
+    }
+
+    /// The next batch; `None` after the last one of the last file, and after an error. Nothing is
+    /// read before the first call. Dropping this ends the read.
     pub async fn next(&mut self) -> Option<Result<ScanBatch>> {
         self.next_for(true).await
     }

@@ -2,14 +2,17 @@
 //! any executor, and the examples.
 
 use std::collections::BTreeSet;
+use std::ops::RangeBounds;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
 use farroot::{
-    Array, Batch, Cut, Engine, EntryType, ErrorKind, Number, Numbers, RNTupleOptions, ScanOptions,
-    Step, TreeOptions, WriteOptions, writable,
+    Array, Batch, ColumnSpec, Cut, Engine, EntryType, ErrorKind, Number, Numbers, RNTupleOptions,
+    ScanRequest, Step, Table, TableColumn, TableLocation, TreeOptions, WriteOptions, datashape,
+    writable,
 };
+use futures::{StreamExt, TryStreamExt};
 
 #[path = "../examples/copy.rs"]
 #[allow(dead_code)]
@@ -31,55 +34,81 @@ mod write;
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../rootfile/testdata/clustered.root");
 
 /// A change of this list is a change of the public interface: it has its line in CHANGELOG.md.
-const NAMES: [&str; 49] = [
+const NAMES: [&str; 75] = [
     "Array",
+    "ArrayParameter",
+    "ArrowReader",
     "Batch",
-    "Column",
+    "Chain",
+    "ClusterSize",
+    "ColumnSpec",
+    "Columns",
+    "Compression",
+    "CompressionAlgorithm",
     "Config",
+    "Content",
+    "Contents",
     "Copied",
     "CopyOptions",
     "Cut",
+    "Definition",
     "Engine",
+    "EntryType",
     "Error",
     "ErrorKind",
+    "Expressions",
     "File",
+    "FileOutput",
+    "Formula",
+    "Friend",
+    "FriendLocation",
+    "Jagged",
     "KeyInfo",
-    "SkippedColumn",
     "ListRef",
     "Lists",
-    "ArrayParameter",
+    "MergeOptions",
+    "MergeProgress",
+    "MergeReport",
+    "Missing",
+    "NameScope",
+    "Number",
     "Numbers",
     "Offsets",
+    "OnError",
     "Primitive",
     "Progress",
+    "RNTuple",
+    "RNTupleOptions",
+    "Reader",
+    "RealStorage",
     "RecordRef",
+    "Remote",
     "Report",
     "Result",
-    "Scan",
     "ScanBatch",
-    "ScanOptions",
+    "ScanBatches",
+    "ScanRequest",
+    "SkimOptions",
+    "SkimReport",
     "Skipped",
+    "SkippedColumn",
     "Step",
     "Table",
-    "ValueRef",
-    "FileOutput",
+    "TableColumn",
+    "TableLocation",
     "TableOutput",
-    "ClusterSize",
-    "Compression",
-    "CompressionAlgorithm",
-    "EntryType",
-    "Jagged",
-    "Number",
-    "RNTupleOptions",
-    "RealStorage",
     "TablePart",
     "TableReport",
     "TextBranch",
+    "Tree",
     "TreeOptions",
+    "ValueRef",
     "WritableObject",
     "WriteOptions",
     "WriteProgress",
     "WriteReport",
+    "datashape",
+    "object",
     "writable",
 ];
 
@@ -106,7 +135,7 @@ fn public_names(root: &str) -> BTreeSet<&str> {
 fn the_public_names_are_these() {
     let root = include_str!("../src/lib.rs");
     assert_eq!(public_names(root), BTreeSet::from(NAMES));
-    let more = format!("{root}\npub use ::engine::{{Plan, Tree}};\n");
+    let more = format!("{root}\npub use engine::{{Plan, Watched}};\n");
     assert_eq!(public_names(&more).len(), NAMES.len() + 2);
 }
 
@@ -130,26 +159,42 @@ fn wait<F: Future>(future: F) -> F::Output {
     }
 }
 
+fn table(engine: &Engine, address: &str) -> Arc<dyn Table> {
+    wait(engine.compat(engine.table(address))).unwrap()
+}
+
+fn read(
+    engine: &Engine,
+    address: &str,
+    columns: &[&str],
+    entries: impl RangeBounds<u64>,
+) -> farroot::Result<Batch> {
+    wait(engine.compat(async {
+        let table = engine.table(address).await?;
+        engine.read(&table, columns, entries).await
+    }))
+}
+
 #[test]
 fn columns_are_read_by_name_on_any_executor() {
     let engine = Engine::new().unwrap();
-    let batch = wait(async {
+    let batch = wait(engine.compat(async {
         let file = engine.open(FILE).await?;
         assert!(file.table_paths().await?.contains(&"outer/inner/small".to_owned()));
-        let table = file.table("events").await?;
+        let table = engine.table_in(&file, "events").await?;
         assert_eq!((table.path(), table.num_entries()), ("events", 100));
-        let shapes: Vec<_> = table.columns()?.into_iter().map(|column| column.datashape).collect();
+        let columns = table.select(&ColumnSpec::All)?.empty();
+        let shapes: Vec<_> = columns.iter().map(|(_, empty)| datashape(empty)).collect();
         assert_eq!(shapes[..2], ["int32", "2 * 3 * float32"]);
-        table.read(["number", "count*"], 98..).await
-    })
+        engine.read(&table, ["number", "count*"], 98..).await
+    }))
     .unwrap();
     assert_eq!(batch["number"].as_primitive::<i32>(), Some(&[98, 99][..]));
     assert!(batch.get("fixed").is_none());
     let counted = batch["counted"].as_list().unwrap();
     let counts = counted.slices::<f64>().unwrap().map(|items| items.len() as i32);
     assert!(counts.eq(batch["count"].as_primitive::<i32>().unwrap().iter().copied()));
-    let missing = wait(async { engine.table(&events()).await?.read(["nubmer"], ..).await });
-    let error = missing.unwrap_err();
+    let error = read(&engine, &events(), &["nubmer"], ..).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotInFile);
     assert!(error.to_string().contains("did you mean number"), "{error}");
 }
@@ -175,20 +220,18 @@ fn check_computed(batch: &Batch, first: f64) {
 fn aliases_and_formulas_are_columns() {
     let engine = Engine::new().unwrap();
     let columns = ["number", "twice", "number * number", "fix*d", "twice + 1"];
-    let table = wait(engine.table(&events())).unwrap();
-    assert_eq!(table.aliases()[0].0, "twice");
-    assert!(wait(table.hidden_aliases()).unwrap().is_empty());
-    check_computed(&wait(table.read(columns, 90..)).unwrap(), 90.0);
-    let options = || ScanOptions::new().columns(columns).step(Step::Entries(60));
-    let mut scan = engine.scan([events(), events()], options());
+    assert_eq!(table(&engine, &events()).aliases()[0].0, "twice");
+    check_computed(&read(&engine, &events(), &columns, 90..).unwrap(), 90.0);
+    let request = ScanRequest::new().columns(columns).step(Step::Entries(60));
+    let mut scan = engine.scan([events(), events()], request);
     let mut firsts: Vec<u64> = Vec::new();
-    while let Some(batch) = wait(scan.next()) {
+    while let Some(batch) = wait(engine.compat(scan.next())) {
         let batch = batch.unwrap();
         check_computed(&batch.batch, batch.batch.entries.start as f64);
         firsts.push(batch.batch.entries.start);
     }
     assert_eq!(firsts, [0, 60, 0, 60]);
-    let wrong = wait(table.read(["nubmer + 1"], ..)).unwrap_err();
+    let wrong = read(&engine, &events(), &["nubmer + 1"], ..).unwrap_err();
     assert_eq!(wrong.kind(), ErrorKind::NotInFile);
 }
 
@@ -197,16 +240,16 @@ fn a_scan_goes_through_files_in_steps() {
     let engine = Engine::new().unwrap();
     let skipped = Arc::new(Mutex::new(Vec::new()));
     let say = skipped.clone();
-    let options = ScanOptions::new()
+    let request = ScanRequest::new()
         .columns(["number"])
         .entries(..=79)
         .step(Step::Entries(40))
         .cut(Cut::parse("number >= 30").unwrap())
         .on_skipped(move |left_out| say.lock().unwrap().push(left_out.file));
     let addresses = [events(), format!("{FILE}.none:events"), events()];
-    let mut scan = engine.scan(&addresses, options);
+    let mut scan = engine.scan(&addresses, request);
     let mut found = Vec::new();
-    while let Some(batch) = wait(scan.next()) {
+    while let Some(batch) = wait(engine.compat(scan.next())) {
         let batch = batch.unwrap();
         found.push((batch.file, batch["number"].as_primitive::<i32>().unwrap().to_vec()));
     }
@@ -214,13 +257,16 @@ fn a_scan_goes_through_files_in_steps() {
     assert_eq!(found, [all(0), all(2)].concat());
     assert_eq!(*skipped.lock().unwrap(), [1]);
     // Without a callback for skipped files it ends with the error.
-    let mut scan = engine.scan(&addresses[1..], ScanOptions::new());
-    assert_eq!(wait(scan.next()).unwrap().unwrap_err().kind(), ErrorKind::NotFound);
-    assert!(wait(scan.next()).is_none());
-    let table = wait(engine.table(&events())).unwrap();
-    let mut scan = table.scan(ScanOptions::new().columns(["n*"]).step(Step::Entries(60)));
-    let first = wait(scan.next()).unwrap().unwrap();
-    assert_eq!((first.len(), first.columns.len()), (60, 2));
+    let mut scan = engine.scan(&addresses[1..], ScanRequest::new());
+    let error = wait(engine.compat(scan.next())).unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert!(wait(engine.compat(scan.next())).is_none());
+    let opened = TableLocation::opened(&table(&engine, &events()));
+    let request = ScanRequest::new().columns(["n*"]).step(Step::Entries(60));
+    let batches = engine.scan([opened], request).into_stream();
+    let lengths = batches.map(|batch| batch.map(|batch| (batch.len(), batch.columns.len())));
+    let lengths = wait(engine.compat(lengths.try_collect::<Vec<_>>()));
+    assert_eq!(lengths.unwrap(), [(60, 2), (40, 2)]);
 }
 
 #[test]
@@ -254,39 +300,38 @@ fn a_file_is_written_by_any_executor() {
     let engine = Engine::new().unwrap();
     let numbers = |range: std::ops::Range<i32>| {
         let numbers = Numbers::I32(range.collect());
-        [Array::Numbers { numbers, shape: Vec::new() }]
+        vec![Arc::new(Array::Numbers { numbers, shape: Vec::new() })]
     };
-    let columns = || [("number", EntryType::Number(Number::I32))];
-    let report = wait(async {
+    let columns = || vec![TableColumn::new("number", EntryType::Number(Number::I32))];
+    let report = wait(engine.compat(async {
         let file = engine.create(&path, WriteOptions::default().reproducible(true)).await?;
-        file.put("d/text", writable::ObjString("hello".into())).await?;
+        file.put("d/text", Arc::new(writable::ObjString("hello".into()))).await?;
         let tree = file.make_tree("d/tree", columns(), TreeOptions::default()).await?;
         let ntuple = file.make_ntuple("ntuple", columns(), RNTupleOptions::default()).await?;
         let [first, second] = [tree.part(0)?, tree.part(1)?];
-        second.extend(numbers(10..20).map(Arc::new).into()).await?;
+        second.extend(numbers(10..20)).await?;
         second.finish().await?;
-        first.extend(numbers(0..10).map(Arc::new).into()).await?;
+        first.extend(numbers(0..10)).await?;
         first.finish().await?;
         ntuple.extend(numbers(0..7)).await?;
         assert_eq!((tree.num_entries(), ntuple.num_entries()), (20, 7));
         file.finish().await
-    });
+    }));
     assert_eq!(report.unwrap().entries, 27);
     for (table, entries) in [("d/tree", 20), ("ntuple", 7)] {
-        let batch = wait(async {
-            engine.table(&format!("{path}:{table}")).await?.read(["number"], ..).await
-        });
+        let batch = read(&engine, &format!("{path}:{table}"), &["number"], ..);
         let expected: Vec<i32> = (0..entries).collect();
         assert_eq!(batch.unwrap()["number"].as_primitive(), Some(&expected[..]));
     }
-    let file = wait(engine.create(&path, WriteOptions::default().overwrite(true))).unwrap();
+    let again = engine.create(&path, WriteOptions::default().overwrite(true));
+    let file = wait(engine.compat(again)).unwrap();
     drop(wait(file.make_directory("e")));
     wait(file.abandon());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-    assert_eq!(wait(engine.table(&format!("{path}:ntuple"))).unwrap().num_entries(), 7);
-    let file = wait(engine.update(&path, WriteOptions::default())).unwrap();
-    wait(file.put("more", writable::ObjString("here".into()))).unwrap();
+    assert_eq!(table(&engine, &format!("{path}:ntuple")).num_entries(), 7);
+    let file = wait(engine.compat(engine.update(&path, WriteOptions::default()))).unwrap();
+    wait(file.put("more", Arc::new(writable::ObjString("here".into())))).unwrap();
     wait(file.finish()).unwrap();
-    let keys = wait(wait(engine.open(&path)).unwrap().keys(false)).unwrap();
+    let keys = wait(engine.compat(async { engine.open(&path).await?.keys(false).await })).unwrap();
     assert!(keys.iter().any(|key| key.path == "more"));
 }
