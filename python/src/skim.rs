@@ -1,6 +1,6 @@
 //! Some columns and entries of tables as a new file.
 
-use engine::{Cut, MergeProgress, ParquetLibrary, SkimOptions, TableFormat};
+use engine::{Cut, MergeProgress, SkimOptions, TableFormat};
 use pyo3::prelude::*;
 
 use crate::cut::Raised;
@@ -74,8 +74,8 @@ pub fn skim(
     let record = |progress: MergeProgress| *now.lock() = progress;
     let library = PyArrow { raised: raised.clone() };
     let skimmed = if target.ends_with(".parquet") {
-        let to = (&library as &dyn ParquetLibrary, &*target);
-        wait(py, &engine, engine.skim_to_parquet(to, &places, &options, &record))?
+        let skim = engine.skim_to_parquet(&library, &target, &places, &options, &record);
+        wait(py, &engine, skim)?
     } else {
         wait(py, &engine, engine.skim(&target, &places, &options, &record))?
     };

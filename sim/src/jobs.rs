@@ -85,7 +85,8 @@ impl Fared {
         walls: &[f64],
         took: Duration,
         dataset: &Dataset,
-        (moved, read): (u64, u64),
+        moved: u64,
+        read: u64,
         wanted: u64,
     ) -> Self {
         let mut sorted = walls.to_vec();
@@ -158,7 +159,7 @@ pub fn run(dataset: &Dataset, client: Client, jobs: usize, seed: u64) -> Fared {
         let (walls, received): (Vec<f64>, Vec<u64>) = join_all(runs).await.into_iter().unzip();
         let moved = received.iter().sum();
         let all = wanted * jobs as u64;
-        Fared::of(&walls, begun.elapsed(), dataset, (moved, disks.bytes_read()), all)
+        Fared::of(&walls, begun.elapsed(), dataset, moved, disks.bytes_read(), all)
     })
 }
 

@@ -96,7 +96,8 @@ pub fn run(dataset: &Dataset, way: Way, jobs: usize, files: usize, seed: u64) ->
         let moved = near.received() - moved_before + received.iter().sum::<u64>();
         let times = if way == Way::Direct { jobs } else { files };
         let all = fills.iter().map(bytes).sum::<u64>() * times as u64;
-        Fared::of(&walls, begun.elapsed(), dataset, (moved, disks.bytes_read() - read_before), all)
+        let read = disks.bytes_read() - read_before;
+        Fared::of(&walls, begun.elapsed(), dataset, moved, read, all)
     })
 }
 

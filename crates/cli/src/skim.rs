@@ -121,7 +121,7 @@ pub fn run(arguments: &SkimArguments, library: &dyn ParquetLibrary) -> Outcome {
             bar.set_position(now.copied_bytes);
         };
         let report = if target.ends_with(".parquet") {
-            engine.skim_to_parquet((library, target), &places, &options, &show).await
+            engine.skim_to_parquet(library, target, &places, &options, &show).await
         } else {
             engine.skim(target, &places, &options, &show).await
         };

@@ -443,7 +443,8 @@ impl Engine {
     /// Parquet file does not have; why the library cannot write it.
     pub fn skim_to_parquet<'a>(
         &'a self,
-        (library, output): (&'a dyn ParquetLibrary, &'a str),
+        library: &'a dyn ParquetLibrary,
+        output: &'a str,
         sources: &'a [TableLocation],
         options: &'a SkimOptions,
         progress: &'a (dyn Fn(MergeProgress) + Sync),

@@ -320,7 +320,8 @@ mod tests {
             apart in proptest::bool::ANY,
         ) {
             let mut chunks = Chunks::default();
-            let (mut at, mut wanted) = (0, Vec::new());
+            let mut at = 0;
+            let mut wanted = Vec::new();
             for (number, (length, hole)) in wants.iter().enumerate() {
                 let waiter =
                     Waiter { urgency: Urgency::Demand, order: 0, want: WantId(number as u64) };
@@ -331,7 +332,8 @@ mod tests {
             let queued: u64 = wanted.iter().map(|want| want.end - want.start).sum();
             let mut limits =
                 Limits { bytes, segments: 8, segment_bytes: 3_000, gap, region_gap, over_read, whole, apart };
-            let (mut asked, mut unwanted_all) = (0, 0);
+            let mut asked = 0;
+            let mut unwanted_all = 0;
             let mut covered = Vec::new();
             for request in 1.. {
                 let (segments, unwanted) = compose(&mut chunks, RequestId(request), limits);

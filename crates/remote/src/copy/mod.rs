@@ -114,7 +114,7 @@ impl Remote {
         let copying = Copying::new(options);
         let mut copies = Vec::with_capacity(files);
         for (file, job) in jobs.into_iter().enumerate() {
-            copies.push(self.copy_file((file, files), job, &copying, progress).boxed());
+            copies.push(self.copy_file(file, files, job, &copying, progress).boxed());
         }
         let mut copied: Vec<_> = stream::iter(copies).buffered(at_once).collect().await;
         copied.extend(failed.into_iter().map(Err));
@@ -124,7 +124,8 @@ impl Remote {
     /// Copies one of so many files.
     async fn copy_file(
         &self,
-        (file, files): (usize, usize),
+        file: usize,
+        files: usize,
         job: CopyJob,
         copying: &Copying,
         progress: &(dyn Fn(Progress) + Sync),

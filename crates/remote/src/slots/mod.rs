@@ -133,7 +133,7 @@ impl Slots {
 
     fn with(
         parent: &Path,
-        (host, port): (&str, u16),
+        server: (&str, u16),
         places: Range<u64>,
         queue: Range<u64>,
     ) -> io::Result<Slots> {
@@ -144,6 +144,7 @@ impl Slots {
         if crate::cache::place::networked(folder).is_some() {
             return Err(ErrorKind::Unsupported.into());
         }
+        let (host, port) = server;
         let host = host.trim_matches(['[', ']']).to_ascii_lowercase();
         let name = format!("{:016x}", XxHash64::oneshot(0, format!("{host}:{port}").as_bytes()));
         let path = folder.join(name);

@@ -109,7 +109,7 @@ impl ColumnTypes {
     ///
     /// # Errors
     /// `Unsupported` where that does not hold it exactly.
-    pub fn declared(&self, (name, array): (String, Array)) -> Result<Array> {
+    pub fn declared(&self, name: &str, array: Array) -> Result<Array> {
         let Some(known) = self.known.first() else { return Ok(array) };
         let empty = array.empty_like();
         match known.empty.common_type(&empty) {

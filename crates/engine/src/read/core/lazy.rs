@@ -117,7 +117,8 @@ impl LazyBatches {
             let declared = self.columns.pick(&[column]);
             let mut batch = declared.read(entries).await?;
             let types = ColumnTypes::of(TypeRule::First, &declared.types());
-            return types.declared(batch.columns.swap_remove(0));
+            let (name, array) = batch.columns.swap_remove(0);
+            return types.declared(&name, array);
         }
         state.reader.touch(column, entries).await
     }

@@ -123,8 +123,8 @@ impl Exercise {
         let content_bytes = match (self.form, trees) {
             (Form::Columns, _) => self.read_columns(&choice, events).await?,
             (Form::Events(learning), Some((each, rest))) => {
-                let columns = (each.columns(), rest.columns());
-                self.read_events(each.tree(), columns, events, learning).await?
+                let rest = rest.columns();
+                self.read_events(each.tree(), each.columns(), rest, events, learning).await?
             }
             (Form::Events(learning), None) => {
                 let mut all = choice.each.clone();
@@ -149,7 +149,8 @@ impl Exercise {
     async fn read_events(
         &self,
         tree: &Tree,
-        (each, rest): (&[Column], &[Column]),
+        each: &[Column],
+        rest: &[Column],
         events: u64,
         learning: Learning,
     ) -> Result<u64> {

@@ -128,12 +128,14 @@ impl Source for Fields {
             shares.runs.retain(|run| run.end > entries.end);
             let clusters = shares.clusters.iter().enumerate();
             let mut holding = clusters.filter(|(_, cluster)| cluster.entries.end > entries.start);
-            if let Some(cluster) = holding.next().filter(|_| !runs.is_empty()) {
+            if let Some((number, cluster)) = holding.next().filter(|_| !runs.is_empty()) {
                 let schema = &self.ntuple.schema;
                 let position = Some(shares.position);
                 let starts = &shares.batches;
-                cluster_items(schema, &self.columns, cluster, starts, &runs, position, &mut items)
-                    .map_err(|error| error.within(&self.path).located(&*self.url))?;
+                let planned =
+                    cluster_items(schema, &self.columns, number, cluster, starts, &runs, position);
+                let located = |error: rootfile::Error| error.within(&self.path).located(&*self.url);
+                items.extend(planned.map_err(located)?);
             }
             shares.position += runs.iter().map(|run| run.end - run.start).sum::<u64>();
         }

@@ -36,11 +36,11 @@ pub fn plan(
 ) -> rootfile::Result<RNTuplePlan> {
     let entries = starts.first().copied().unwrap_or(0)..starts.last().copied().unwrap_or(0);
     let mut items = Vec::new();
-    for cluster in clusters.iter().enumerate() {
-        let own = &cluster.1.entries;
+    for (number, cluster) in clusters.iter().enumerate() {
+        let own = &cluster.entries;
         let held = entries.start.max(own.start)..entries.end.min(own.end);
         if !held.is_empty() {
-            cluster_items(schema, columns, cluster, starts, &[held], None, &mut items)?;
+            items.extend(cluster_items(schema, columns, number, cluster, starts, &[held], None)?);
         }
     }
     Ok(Plan::without_items(starts).with_items(items))
@@ -51,12 +51,13 @@ pub fn plan(
 pub fn cluster_items(
     schema: &Schema,
     columns: &[FieldColumn],
-    (number, cluster): (usize, &Arc<Cluster>),
+    number: usize,
+    cluster: &Arc<Cluster>,
     starts: &[u64],
     runs: &[Range<u64>],
     position: Option<u64>,
-    items: &mut Vec<Item<Pages>>,
-) -> rootfile::Result<()> {
+) -> rootfile::Result<Vec<Item<Pages>>> {
+    let mut items = Vec::new();
     let local: Vec<Range<u64>> = runs.iter().map(|run| local(cluster, run)).collect();
     for (at, column) in columns.iter().enumerate() {
         let place =
@@ -82,7 +83,7 @@ pub fn cluster_items(
             });
         }
     }
-    Ok(())
+    Ok(items)
 }
 
 /// Where pages are in the file: some in several records.

@@ -134,8 +134,8 @@ impl Watches {
         let engine = self.engine.clone();
         let next = NextFile::new(self, &session, address);
         let opening = async move {
-            let how = (cache_use, is_guess);
-            let opened = Shared::open(&session, &name, how, tally, &engine, next).await;
+            let opened =
+                Shared::open(&session, &name, cache_use, is_guess, tally, &engine, next).await;
             if is_guess && opened.is_err() {
                 engine.opens.failed_ahead();
             }

@@ -110,7 +110,8 @@ impl Shared {
     pub async fn open(
         session: &Session,
         address: &str,
-        (cache_use, is_guess): (CacheUse, bool),
+        cache_use: CacheUse,
+        is_guess: bool,
         tally: Tally,
         engine: &EngineShared,
         next: impl OpenNext + 'static,

@@ -92,7 +92,7 @@ impl Driver {
 
     /// Counts a want, by group and position, that was answered with `bytes`; `joined` of them were
     /// fetched for another want.
-    pub(super) fn came(&mut self, (key, index): (u64, usize), bytes: &Bytes, joined: u64) {
+    pub(super) fn came(&mut self, key: u64, index: usize, bytes: &Bytes, joined: u64) {
         let Some(group) = self.groups.get(&key) else { return };
         let file = group.file;
         let member = &group.members[index];

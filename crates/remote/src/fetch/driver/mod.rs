@@ -555,7 +555,7 @@ impl Driver {
                 let is_cached = matches!(via, Via::Cache | Via::Awaited);
                 let joined = if bytes.is_ok() && !is_cached { file.store.count(&range) } else { 0 };
                 if let Ok(bytes) = &bytes {
-                    self.came((key, index), bytes, joined);
+                    self.came(key, index, bytes, joined);
                 }
                 let bytes = bytes.map(|bytes| (bytes, CameFrom { is_cached, joined }));
                 let Some(group) = self.groups.get_mut(&key) else { return };

@@ -64,6 +64,15 @@ struct KnownFile {
     spool: Option<Arc<Spool>>,
 }
 
+/// The server of an address, and the service there if it is no plain server.
+struct HttpOrigin {
+    name: String,
+    host: String,
+    port: u16,
+    bucket: Option<Bucket>,
+    director: Option<Url>,
+}
+
 impl HttpServer {
     /// The server of a file's address; nothing is sent yet.
     ///
@@ -87,7 +96,8 @@ impl HttpServer {
             }
             _ => return Err(wrong()),
         };
-        Ok(Self::at(url, (name, host, port), bucket, None, (config, network)))
+        let origin = HttpOrigin { name, host, port, bucket, director: None };
+        Ok(Self::at(url, origin, config, network))
     }
 
     /// The director of the federation that an address names; nothing is sent yet.
@@ -105,16 +115,12 @@ impl HttpServer {
             Error::new(ErrorKind::InvalidArgument, "the federation's director has no host")
         })?;
         let name = format!("director {host}:{port}");
-        Ok(Self::at(url, (name, host, port), None, Some(director), (config, network)))
+        let origin = HttpOrigin { name, host, port, bucket: None, director: Some(director) };
+        Ok(Self::at(url, origin, config, network))
     }
 
-    fn at(
-        url: &Address,
-        (name, host, port): (String, String, u16),
-        bucket: Option<Bucket>,
-        director: Option<Url>,
-        (config, network): (&Config, Arc<dyn Network>),
-    ) -> Self {
+    fn at(url: &Address, origin: HttpOrigin, config: &Config, network: Arc<dyn Network>) -> Self {
+        let HttpOrigin { name, host, port, bucket, director } = origin;
         // Servers within TLS are not offered HTTP/2: hardly one of the field does.
         let http2 = config.http2 && url.scheme() == Scheme::Http;
         let traits = ServerTraits {

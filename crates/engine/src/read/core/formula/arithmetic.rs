@@ -290,7 +290,9 @@ macro_rules! whole {
                         if rest != 0 && (rest < 0) != (b < 0) { rest.wrapping_add(b) } else { rest }
                     }),
                     Binary::Power => left.zip(right, |a, b| {
-                        let (mut base, mut rest, mut power): ($type, u64, $type) = (a, b as u64, 1);
+                        let mut base: $type = a;
+                        let mut rest: u64 = b as u64;
+                        let mut power: $type = 1;
                         while rest > 0 {
                             if rest & 1 == 1 {
                                 power = power.wrapping_mul(base);

@@ -84,21 +84,22 @@ impl Bucket {
     fn sign(
         &self,
         place: &Place,
-        (method, path, query): (&str, &str, &str),
-        (headers, payload): (&HeaderMap, &str),
+        asking: &Asking<'_>,
         now: u64,
     ) -> Result<Vec<(HeaderName, HeaderValue)>> {
+        let Asking { method, path, query, headers, payload, .. } = asking;
         let Some(keys) = self.keys()? else { return Ok(Vec::new()) };
         let stamp = sign::stamp(now);
         let token = keys.session_token.as_ref().map(|token| token.expose_secret());
         let authority = place.authority();
-        let mut signed = vec![(CONTENT_SHA256, payload), (AMZ_DATE, &*stamp)];
+        let mut signed = vec![(CONTENT_SHA256, *payload), (AMZ_DATE, &*stamp)];
         signed.extend(token.map(|token| (SECURITY_TOKEN, token)));
         let mut named = vec![("host", &*authority)];
         named.extend(signed.iter().map(|(name, value)| (name.as_str(), *value)));
         let texts =
             |(name, value)| Some((HeaderName::as_str(name), HeaderValue::to_str(value).ok()?));
         named.extend(headers.iter().filter_map(texts));
+        let method = method.as_str();
         let asked = sign::Signable { method, path, query, headers: named, payload };
         let scope = Scope { stamp: &stamp, region: &place.region, service: "s3" };
         let value = sign::authorization(&asked, scope, &keys.access_key, &keys.secret_key);
@@ -206,8 +207,10 @@ impl Bucket {
     pub fn change(
         &self,
         url: &Address,
-        (method, query): (Method, &str),
-        (headers, payload): (HeaderMap, &str),
+        method: Method,
+        query: &str,
+        headers: HeaderMap,
+        payload: &str,
         now: u64,
     ) -> Result<Request<RequestBody>> {
         let place = self.place();
@@ -225,14 +228,13 @@ impl Bucket {
         http2: bool,
         now: u64,
     ) -> Result<Request<RequestBody>> {
-        let Asking { method, path, query, range, headers, payload } = asking;
+        let Asking { method, path, query, range, headers, .. } = asking;
         let mark = if query.is_empty() { "" } else { "?" };
         let sent = format!("{path}{mark}{query}");
         let wrong = || Error::new(ErrorKind::InvalidArgument, "no request can name this object");
         let mut request = anonymous(&place.authority(), &sent, *range, http2).ok_or_else(wrong)?;
         *request.method_mut() = method.clone();
-        let asked = (method.as_str(), &**path, &**query);
-        let signed = self.sign(&place, asked, (headers, payload), now)?;
+        let signed = self.sign(&place, asking, now)?;
         request.headers_mut().extend(headers.clone());
         request.headers_mut().extend(signed);
         request.extensions_mut().insert(place);

@@ -137,8 +137,8 @@ impl ObjectWriter {
             if status.is_success() || status == StatusCode::RANGE_NOT_SATISFIABLE {
                 return Ok(true);
             }
-            let asked = (&request, RequestPurpose::Read);
-            match self.refusal(&self.server, &transport, asked, response).await? {
+            let purpose = RequestPurpose::Read;
+            match self.refusal(&self.server, &transport, &request, purpose, response).await? {
                 None => {}
                 Some((_, code)) if code == "NoSuchKey" => return Ok(false),
                 // It is in an archive.
@@ -299,8 +299,8 @@ impl ObjectWriter {
         let response = transport.send_here(&request, &self.url).await?;
         let headers = response.headers().clone();
         if !response.status().is_success() {
-            let asked = (&request, RequestPurpose::Write);
-            return match self.refusal(server, &transport, asked, response).await? {
+            let purpose = RequestPurpose::Write;
+            return match self.refusal(server, &transport, &request, purpose, response).await? {
                 None => Ok(None),
                 Some((error, _)) => Err(error),
             };
@@ -326,11 +326,12 @@ impl ObjectWriter {
         transport: &Transport,
     ) -> Result<Request<RequestBody>> {
         let Asking { method, query, headers, body, payload, expects } = asking;
-        let asked = (method.clone(), &**query);
-        let with = (headers.clone(), &**payload);
         let bucket = self.bucket(server)?;
-        let mut request = bucket.change(&self.url, asked, with, seconds_since_1970())?;
-        if *method != Method::DELETE {
+        let method = method.clone();
+        let headers = headers.clone();
+        let now = seconds_since_1970();
+        let mut request = bucket.change(&self.url, method, query, headers, payload, now)?;
+        if *request.method() != Method::DELETE {
             request.headers_mut().insert(CONTENT_LENGTH, body.len().into());
         }
         if body.is_empty() {
@@ -357,7 +358,8 @@ impl ObjectWriter {
         &self,
         server: &HttpServer,
         transport: &Transport,
-        (request, purpose): (&Request<RequestBody>, RequestPurpose),
+        request: &Request<RequestBody>,
+        purpose: RequestPurpose,
         response: Response<Incoming>,
     ) -> Result<Option<(Error, String)>> {
         let status = response.status();
