@@ -9,8 +9,8 @@ use bytes::Bytes;
 use mutex::Mutex;
 use tokio::time::Instant;
 
+use super::access_history::AccessHistory;
 use super::chunks::Chunks;
-use super::habit::Habit;
 use super::key_reads::KEY_BYTES_MAX;
 use super::last_baskets::LastBaskets;
 use super::places::{Places, TablePlaces};
@@ -136,16 +136,16 @@ impl Reader {
         }
         let table = |table: &Arc<TablePlaces>| TableReader::new(client, table.clone());
         self.tables.extend(places.tables.iter().map(table));
-        let habit = |table: &Arc<TablePlaces>| shared.habits.load(&shared.notes, table);
-        let habits: Vec<Option<Habit>> = places.tables.iter().map(habit).collect();
+        let history = |table: &Arc<TablePlaces>| shared.histories.load(&shared.notes, table);
+        let histories: Vec<Option<AccessHistory>> = places.tables.iter().map(history).collect();
         let early = std::mem::take(&mut self.early);
         let mut chunks = shared.chunks.lock();
         self.read(places, &mut chunks, &early);
         // The keys that such reads let expect have not been fetched.
         self.tables.iter_mut().for_each(|table| drop(table.end_keys()));
-        let tables = self.tables.iter_mut().zip(&mut *chunks).zip(habits);
-        for ((table, chunks), habit) in tables {
-            begun.add(table.begin(chunks, habit));
+        let tables = self.tables.iter_mut().zip(&mut *chunks).zip(histories);
+        for ((table, chunks), history) in tables {
+            begun.add(table.begin(chunks, history));
             if self.unanswered == 0 {
                 begun.add(table.answered(chunks, now, shared.way()));
             }
@@ -250,11 +250,11 @@ impl Drop for Client {
     /// client.
     fn drop(&mut self) {
         let reader = self.reader.get_mut();
-        let Shared { habits, notes, chunks, .. } = &*self.shared;
+        let Shared { histories, notes, chunks, .. } = &*self.shared;
         for predictor in reader.tables.iter().map(TableReader::predictor) {
-            if let Some((columns, bytes)) = predictor.habit() {
+            if let Some((columns, bytes)) = predictor.history() {
                 let table = predictor.table();
-                habits.save(notes, table, Habit::of(table, &columns, bytes));
+                histories.save(notes, table, AccessHistory::of(table, &columns, bytes));
             }
         }
         let mut advice = Advice::default();

@@ -6,14 +6,14 @@
 //! engine reads them: ROOT, which asks for them one after the other, then gets them from memory.
 //! They also say to which column each basket belongs (`places`), so that a client's reads predict
 //! its next reads (`predict`), the reads of clients of further chunks of the file (`chunks`), and
-//! the first reads of clients of similar files (`habit`). Once the last bytes
+//! the first reads of clients of similar files (`access_history`). Once the last bytes
 //! of a file are requested, the next file of its series is opened (`series`, `ahead`).
 
+mod access_history;
 mod ahead;
 pub mod arrivals;
 mod chunks;
 mod client;
-mod habit;
 mod key_reads;
 mod last_baskets;
 pub mod opens;

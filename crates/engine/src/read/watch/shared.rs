@@ -18,9 +18,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::access_history::AccessHistories;
 use super::chunks::Chunks;
 use super::client::Client;
-use super::habit::Habits;
 use super::last_baskets::KeptTotal;
 use super::opens::OpenTally;
 use super::pieces::{Part, PieceOrder, Pieces, Use};
@@ -42,7 +42,7 @@ pub trait OpenNext: std::fmt::Debug + Send + Sync {
 #[derive(Debug, Clone, Default)]
 pub struct EngineShared {
     pub opens: OpenTally,
-    pub habits: Habits,
+    pub histories: AccessHistories,
     pub kept_total: KeptTotal,
 }
 
@@ -74,7 +74,7 @@ pub struct Shared {
     opened_before: AtomicU64,
     /// Bytes of metadata that are here.
     known: Arc<Mutex<Known>>,
-    pub habits: Habits,
+    pub histories: AccessHistories,
     pub kept_total: KeptTotal,
     pub notes: Notes,
     /// Once the file's metadata are here, and are those of a ROOT file.
@@ -186,7 +186,7 @@ impl Shared {
             is_ahead: AtomicBool::new(false),
             opened_before: AtomicU64::new(0),
             known,
-            habits: engine.habits.clone(),
+            histories: engine.histories.clone(),
             kept_total: engine.kept_total.clone(),
             notes: notes.clone(),
             places: OnceLock::new(),
@@ -222,9 +222,9 @@ impl Shared {
         self.set_places(places);
         let mut fetch = Vec::new();
         for table in self.places().iter().flat_map(|places| &places.tables) {
-            if let Some(habit) = self.habits.load(&self.notes, table) {
+            if let Some(history) = self.histories.load(&self.notes, table) {
                 let mut predictor = Predictor::new(table.clone());
-                fetch.extend(predictor.begin(&habit.columns_in(table), habit.bytes).fetch);
+                fetch.extend(predictor.begin(&history.columns_in(table), history.bytes).fetch);
             }
         }
         self.first_fill.lock().clone_from(&fetch);

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::access_history::AccessHistory;
 use super::chunks::Chunks;
-use super::habit::Habit;
 use super::key_reads::KeyReads;
 use super::places::TablePlaces;
 use super::predict::pace::Way;
@@ -40,13 +40,13 @@ impl TableReader {
     }
 
     /// The client has opened the file. Returns the ranges to fetch first, and to drop; those of the
-    /// `habit` only where clients do not read parts of the table.
-    pub fn begin(&mut self, chunks: &mut Chunks, habit: Option<Habit>) -> Advice {
+    /// `history` only where clients do not read parts of the table.
+    pub fn begin(&mut self, chunks: &mut Chunks, history: Option<AccessHistory>) -> Advice {
         let mut advice = chunks.open(self.client);
         self.reads_chunk = chunks.are_proven();
-        if let Some(habit) = habit.filter(|_| !chunks.is_divided()) {
-            let columns = habit.columns_in(self.predictor.table());
-            advice.add(self.predictor.begin(&columns, habit.bytes));
+        if let Some(history) = history.filter(|_| !chunks.is_divided()) {
+            let columns = history.columns_in(self.predictor.table());
+            advice.add(self.predictor.begin(&columns, history.bytes));
         }
         advice
     }

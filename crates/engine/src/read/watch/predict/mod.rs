@@ -321,7 +321,7 @@ impl Predictor {
 
     /// The probable first reads of the next client of a file like this one: columns, and bytes of
     /// them. `None` where this one has not read in order.
-    pub fn habit(&self) -> Option<(Vec<u32>, u64)> {
+    pub fn history(&self) -> Option<(Vec<u32>, u64)> {
         let is_read_on = |cursor: &Cursor| {
             cursor.fill == self.fills || self.is_steady(cursor) || self.is_in_round(cursor)
         };

@@ -338,7 +338,7 @@ fn what_a_client_of_such_a_file_reads_is_here_before_its_first_read() {
     let mut first = World::new();
     first.clusters(&[3, 7], 0..2);
     first.clusters(&[3, 7], 2..4);
-    let (columns, bytes) = first.predictor.habit().expect("it has read in order");
+    let (columns, bytes) = first.predictor.history().expect("it has read in order");
     assert_eq!((&columns[..], bytes), (&[3, 7][..], 1 << 20), "of 1.6 MB that it has read");
     let mut second = World::new();
     let advice = second.predictor.begin(&columns, bytes);

@@ -14,55 +14,55 @@ use super::places::TablePlaces;
 
 /// Hashes of shapes differ from those that other notes are kept under.
 const SEED: u64 = 1;
-/// Maximum of habits in memory, some kilobytes each.
+/// Maximum of histories in memory, some kilobytes each.
 const KEPT_MAX: usize = 64;
 
 /// The columns of a client's last fill, and its bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Habit {
+pub struct AccessHistory {
     /// Sorted.
     pub columns: Vec<String>,
     pub bytes: u64,
 }
 
-/// The habits of the clients of one engine, by shape. A clone shares them.
+/// The histories of the clients of one engine, by shape. A clone shares them.
 #[derive(Debug, Clone, Default)]
-pub struct Habits {
+pub struct AccessHistories {
     /// In the order in which they were saved.
-    in_memory: Arc<Mutex<VecDeque<(u64, Habit)>>>,
+    in_memory: Arc<Mutex<VecDeque<(u64, AccessHistory)>>>,
 }
 
-impl Habits {
-    /// The last habit of a table's shape: of a client of this engine, else of another process.
-    pub fn load(&self, notes: &Notes, table: &TablePlaces) -> Option<Habit> {
+impl AccessHistories {
+    /// The last history of a table's shape: of a client of this engine, else of another process.
+    pub fn load(&self, notes: &Notes, table: &TablePlaces) -> Option<AccessHistory> {
         let shape = shape(table);
         let here = self.in_memory.lock().iter().find(|(of, _)| *of == shape).cloned();
-        here.map(|(_, habit)| habit).or_else(|| notes.load(shape))
+        here.map(|(_, history)| history).or_else(|| notes.load(shape))
     }
 
-    /// Keeps the habit of a table's shape; in memory only where a note cannot be written.
-    pub fn save(&self, notes: &Notes, table: &TablePlaces, habit: Habit) {
-        let is_new = self.load(notes, table).as_ref() != Some(&habit);
+    /// Keeps the history of a table's shape; in memory only where a note cannot be written.
+    pub fn save(&self, notes: &Notes, table: &TablePlaces, history: AccessHistory) {
+        let is_new = self.load(notes, table).as_ref() != Some(&history);
         let shape = shape(table);
         if is_new {
-            notes.save(shape, &habit);
+            notes.save(shape, &history);
         }
         let mut in_memory = self.in_memory.lock();
         in_memory.retain(|(of, _)| *of != shape);
-        in_memory.push_back((shape, habit));
+        in_memory.push_back((shape, history));
         if in_memory.len() > KEPT_MAX {
             in_memory.pop_front();
         }
     }
 }
 
-impl Habit {
+impl AccessHistory {
     pub fn of(table: &TablePlaces, columns: &[u32], bytes: u64) -> Self {
         let name = |column: &u32| table.names.get(*column as usize).cloned();
         let mut columns: Vec<String> = columns.iter().filter_map(name).collect();
         columns.sort_unstable();
         columns.dedup();
-        Habit { columns, bytes }
+        AccessHistory { columns, bytes }
     }
 
     /// Its columns as a table numbers them.
@@ -87,19 +87,19 @@ fn shape(table: &TablePlaces) -> u64 {
 mod tests {
     use super::*;
 
-    /// Regression: a process without a store kept no habits.
+    /// Regression: a process without a store kept no histories.
     #[test]
     fn habits_are_kept_without_a_store() {
         let table = |name: String| TablePlaces { names: vec![name], ..TablePlaces::default() };
-        let habits = Habits::default();
+        let histories = AccessHistories::default();
         let notes = Notes::default();
-        let of = |number: usize| Habit { columns: Vec::new(), bytes: number as u64 };
+        let of = |number: usize| AccessHistory { columns: Vec::new(), bytes: number as u64 };
         for number in 0..=KEPT_MAX {
-            habits.clone().save(&notes, &table(format!("t{number}")), of(number));
+            histories.clone().save(&notes, &table(format!("t{number}")), of(number));
         }
-        let load = |number: usize| habits.load(&notes, &table(format!("t{number}")));
+        let load = |number: usize| histories.load(&notes, &table(format!("t{number}")));
         assert_eq!((load(0), load(1), load(KEPT_MAX)), (None, Some(of(1)), Some(of(KEPT_MAX))));
-        habits.save(&notes, &table("t1".to_owned()), of(7));
+        histories.save(&notes, &table("t1".to_owned()), of(7));
         assert_eq!(load(1), Some(of(7)));
     }
 }
