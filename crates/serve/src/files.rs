@@ -9,7 +9,7 @@ use remote::address::Address;
 use remote::{Algorithm, Checksum};
 
 use super::clients::Client;
-use super::far::{CacheRules, FarFile, FarFiles, Standing};
+use super::far::{CacheRules, CacheStatus, FarFile, FarFiles};
 use super::folder::{FolderFile, FolderFiles, Stat};
 
 /// The served files. Cheap to clone.
@@ -176,10 +176,10 @@ impl Opened {
     }
 
     /// How much of ranges the proxy has cached; `None` for files of this machine.
-    pub fn standing(&self, ranges: &[Range<u64>]) -> Option<Standing> {
+    pub fn cache_status(&self, ranges: &[Range<u64>]) -> Option<CacheStatus> {
         match self {
             Opened::Folder(_) => None,
-            Opened::Far(file) => Some(file.standing(ranges)),
+            Opened::Far(file) => Some(file.cache_status(ranges)),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! its last client for a while: programs open a file, close it, and open it again.
 
 mod account;
+mod cache_status;
 mod failure;
 mod log;
 mod metrics;
@@ -12,7 +13,6 @@ mod name;
 mod origins;
 mod pieces;
 mod reading;
-mod standing;
 mod written;
 
 use std::collections::BTreeMap;
@@ -44,11 +44,11 @@ use crate::files::Name;
 use crate::folder::Stat;
 
 pub use self::account::Figures;
+pub use self::cache_status::{CacheRules, CacheStatus};
 pub use self::failure::{failure, known};
 use self::origins::ListedOnly;
 pub use self::origins::Origin;
 pub use self::reading::Reading;
-pub use self::standing::{CacheRules, Standing};
 
 /// How long the open at an origin outlives its last client.
 const KEPT_OPEN: Duration = Duration::from_secs(10);
@@ -369,7 +369,7 @@ impl FarFiles {
 
 /// Whether the origin's last description of a file is older than a client allows.
 fn is_too_old((file, watched): &(Arc<OriginFile>, Watched), age_max: Option<u64>) -> bool {
-    let is_beyond = |most| standing::age(watched, file.opened) > most;
+    let is_beyond = |most| cache_status::age(watched, file.opened) > most;
     !watched.has_asked() && age_max.is_some_and(is_beyond)
 }
 
@@ -425,8 +425,8 @@ impl FarFile {
     }
 
     /// How much of ranges that end within the file the proxy has cached.
-    pub fn standing(&self, ranges: &[Range<u64>]) -> Standing {
-        Standing::of(&self.0.watched, self.0.origin.opened, self.0.was_too_old, ranges)
+    pub fn cache_status(&self, ranges: &[Range<u64>]) -> CacheStatus {
+        CacheStatus::of(&self.0.watched, self.0.origin.opened, self.0.was_too_old, ranges)
     }
 
     fn want(&self, ranges: Vec<Range<u64>>) -> Arrivals {

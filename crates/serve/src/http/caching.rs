@@ -4,7 +4,7 @@
 use hyper::header::{AGE, CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue};
 use remote::address::CacheUse;
 
-use crate::far::{CacheRules, Standing};
+use crate::far::{CacheRules, CacheStatus};
 
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
@@ -83,11 +83,11 @@ fn items(line: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Sets the headers of an answer about the source of its bytes.
-pub fn describe(headers: &mut HeaderMap, standing: &Standing, directives: Directives) {
-    if let Ok(status) = HeaderValue::from_str(&status(standing, directives)) {
+pub fn describe(headers: &mut HeaderMap, cached: &CacheStatus, directives: Directives) {
+    if let Ok(status) = HeaderValue::from_str(&status(cached, directives)) {
         headers.insert(CACHE_STATUS, status);
     }
-    let Standing { wanted, missing, has_asked, age, .. } = *standing;
+    let CacheStatus { wanted, missing, has_asked, age, .. } = *cached;
     // `Age` means that bytes of the answer were cached before, without a request to the origin.
     if !has_asked && (missing < wanted || wanted == 0) {
         headers.insert(AGE, HeaderValue::from(age));
@@ -101,8 +101,8 @@ pub fn describe_none(headers: &mut HeaderMap) {
 
 /// The value of `Cache-Status`. An answer without bytes of the file, as to a `HEAD`, is a hit where
 /// no request went to the origin.
-fn status(standing: &Standing, directives: Directives) -> String {
-    let Standing { wanted, missing, has_asked, was_too_old, is_kept, .. } = *standing;
+fn status(cached: &CacheStatus, directives: Directives) -> String {
+    let CacheStatus { wanted, missing, has_asked, was_too_old, is_kept, .. } = *cached;
     if !has_asked && missing == 0 {
         return "farroot; hit".to_owned();
     }
@@ -171,22 +171,23 @@ mod tests {
             (10, 10, asked, anew, "fwd=miss; stored"),
         ] {
             let was_too_old = false;
-            let standing =
-                Standing { wanted, missing, has_asked, was_too_old, is_kept: true, age: 7 };
-            assert_eq!(status(&standing, directives), format!("farroot; {says}"), "{standing:?}");
+            let cached =
+                CacheStatus { wanted, missing, has_asked, was_too_old, is_kept: true, age: 7 };
+            assert_eq!(status(&cached, directives), format!("farroot; {says}"), "{cached:?}");
             let mut headers = HeaderMap::new();
-            describe(&mut headers, &standing, directives);
+            describe(&mut headers, &cached, directives);
             let is_aged = headers.get(AGE).is_some_and(|age| age == "7");
-            assert_eq!(is_aged, !has_asked && missing < 10, "{standing:?}");
+            assert_eq!(is_aged, !has_asked && missing < 10, "{cached:?}");
         }
         let wanted = 10;
         let missing = 10;
         let has_asked = true;
         let age = 0;
-        let new = Standing { wanted, missing, has_asked, was_too_old: false, is_kept: false, age };
+        let new =
+            CacheStatus { wanted, missing, has_asked, was_too_old: false, is_kept: false, age };
         assert_eq!(status(&new, apart), "farroot; fwd=request");
         for (missing, says) in [(0, "request"), (3, "request"), (10, "miss")] {
-            let old = Standing { missing, was_too_old: true, ..new };
+            let old = CacheStatus { missing, was_too_old: true, ..new };
             assert_eq!(status(&old, none), format!("farroot; fwd={says}"));
         }
     }

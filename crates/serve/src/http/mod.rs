@@ -268,8 +268,8 @@ fn file_answer<B>(
         _ => Vec::new(),
     };
     // Before any of the ranges is requested from the origin.
-    let standing = file.standing(&ranges);
-    if directives.only_if_cached && standing.is_some_and(|standing| standing.missing > 0) {
+    let cached = file.cache_status(&ranges);
+    if directives.only_if_cached && cached.is_some_and(|cached| cached.missing > 0) {
         return not_cached(serving);
     }
     let (mut answer, has_content) = match asked {
@@ -287,8 +287,8 @@ fn file_answer<B>(
         Asked::Ranges(ranges) => (partial(serving, file, ranges, &etag), true),
     };
     let headers = answer.headers_mut();
-    if let Some(standing) = standing {
-        caching::describe(headers, &standing, directives);
+    if let Some(cached) = cached {
+        caching::describe(headers, &cached, directives);
     }
     set(headers, header::ETAG, &etag);
     if !has_content {

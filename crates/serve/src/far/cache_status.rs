@@ -19,7 +19,7 @@ pub struct CacheRules {
 
 /// How many bytes of an answer a proxy has cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct CacheStatus {
     /// Bytes of the file in the answer.
     pub wanted: u64,
     /// Of these, bytes that have to be fetched from the origin.
@@ -34,7 +34,7 @@ pub struct Standing {
     pub age: u64,
 }
 
-impl Standing {
+impl CacheStatus {
     /// How much the proxy has cached of ranges that end within a file, which was opened at
     /// `opened`.
     pub fn of(
@@ -52,7 +52,7 @@ impl Standing {
         };
         let has_asked = watched.has_asked();
         let is_kept = remote.is_kept();
-        Standing { wanted, missing, has_asked, was_too_old, is_kept, age: age(watched, opened) }
+        CacheStatus { wanted, missing, has_asked, was_too_old, is_kept, age: age(watched, opened) }
     }
 }
 
