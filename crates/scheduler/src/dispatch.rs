@@ -325,7 +325,7 @@ impl Scheduler {
             sent_at: self.now,
             warm: connection.phase == Phase::Usable,
             joins: false,
-            twin: None,
+            paired: None,
             is_hedge: false,
             is_late: false,
             late_at,

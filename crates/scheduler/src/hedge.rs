@@ -34,7 +34,7 @@ const RATE_GUESS: u64 = 250_000;
 /// When something is to be done about a request, unless it is answered before: it is asked for
 /// elsewhere, or, where it has been, its source is left.
 fn due(request: &Request) -> Time {
-    if request.twin.is_none() { request.late_at } else { request.left_at }
+    if request.paired.is_none() { request.late_at } else { request.left_at }
 }
 
 impl Scheduler {
@@ -152,7 +152,7 @@ impl Scheduler {
         let late = self.requests.iter().filter(|(_, request)| {
             let elsewhere =
                 self.connections.get(&request.connection).is_some_and(|c| c.server != id);
-            request.is_late && request.twin.is_none() && elsewhere && self.has_rivals(request)
+            request.is_late && request.paired.is_none() && elsewhere && self.has_rivals(request)
         });
         let late = late.filter(|(_, request)| self.source_at(request, id).is_some());
         let late = late.min_by_key(|(id, request)| (request.late_at, **id)).map(|(id, _)| *id)?;
@@ -202,7 +202,7 @@ impl Scheduler {
         let id = RequestId(self.new_name());
         let state = self.files.get_mut(&file)?;
         segments.iter().for_each(|range| state.chunks.ask_again(range, id));
-        self.requests.get_mut(&late)?.twin = Some(id);
+        self.requests.get_mut(&late)?.paired = Some(id);
         let bytes = bytes_max - left;
         self.counters.hedges += 1;
         self.counters.hedged_bytes += bytes;
@@ -211,19 +211,23 @@ impl Scheduler {
         self.book(id, on, source, file, None, segments.clone(), bytes);
         self.owe_if_watched(id);
         if let Some(request) = self.requests.get_mut(&id) {
-            request.twin = Some(late);
+            request.paired = Some(late);
             request.is_hedge = true;
         }
         Some(Action::Fetch { request: id, connection: on, source, file, segments, hedge: true })
     }
 
-    /// Bytes of a request have come: its twin is needed no more if nothing else of it is awaited.
+    /// Bytes of a request have come: the paired one is cancelled if nothing else of it is awaited.
     pub(crate) fn settle_twin(&mut self, id: RequestId) {
-        let Some(twin) = self.requests.get(&id).and_then(|request| request.twin) else { return };
-        let Some(other) = self.requests.get(&twin).filter(|other| !other.cancelled) else { return };
+        let Some(paired) = self.requests.get(&id).and_then(|request| request.paired) else {
+            return;
+        };
+        let Some(other) = self.requests.get(&paired).filter(|other| !other.cancelled) else {
+            return;
+        };
         let Some(state) = self.files.get(&other.file) else { return };
-        if !other.segments.iter().any(|segment| !state.chunks.owed(segment, twin).is_empty()) {
-            self.abandon(twin);
+        if !other.segments.iter().any(|segment| !state.chunks.owed(segment, paired).is_empty()) {
+            self.abandon(paired);
         }
     }
 

@@ -125,7 +125,7 @@ pub(crate) struct Request {
     /// It asks a source whether it has the file.
     pub joins: bool,
     /// Another request for the same bytes; this one was sent because that one was late.
-    pub twin: Option<RequestId>,
+    pub paired: Option<RequestId>,
     pub is_hedge: bool,
     /// It takes longer than it should; when it does, and when its source is left for it.
     pub is_late: bool,
