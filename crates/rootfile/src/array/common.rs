@@ -17,8 +17,8 @@ impl Number {
             _ if self == Number::Bool => Some(other),
             _ if other == Number::Bool => Some(self),
             (None, None) => Some(Number::F64),
-            (Some(whole), None) => other.holding(whole),
-            (None, Some(whole)) => self.holding(whole),
+            (Some((_, bits)), None) => other.holding(bits),
+            (None, Some((_, bits))) => self.holding(bits),
             (Some(mine), Some(their)) => Number::of_both(mine, their),
         }
     }
@@ -33,8 +33,8 @@ impl Number {
         Some((has_sign, 8 * self.size() as u32))
     }
 
-    /// The floating-point type from this one on that holds whole numbers.
-    fn holding(self, (_, bits): (bool, u32)) -> Option<Number> {
+    /// The floating-point type from this one on that holds whole numbers of so many bits.
+    fn holding(self, bits: u32) -> Option<Number> {
         match self {
             Number::F32 if bits <= BITS_OF_F32 => Some(Number::F32),
             _ if bits <= BITS_OF_F64 => Some(Number::F64),

@@ -54,7 +54,9 @@ pub(super) fn append_union(
     tags: &mut Vec<i8>,
     index: &mut Vec<i64>,
     contents: &mut [Array],
-    (more_tags, more_index, more_contents): (&[i8], &[i64], &[Array]),
+    more_tags: &[i8],
+    more_index: &[i64],
+    more_contents: &[Array],
 ) -> Result<()> {
     let lengths: Vec<i64> = contents.iter().map(|content| content.len() as i64).collect();
     let shift = |(tag, at): (&i8, &i64)| {

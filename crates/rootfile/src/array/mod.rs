@@ -315,7 +315,7 @@ impl Array {
                 Array::Union { tags, index, contents },
                 Array::Union { tags: more_tags, index: more, contents: more_contents },
             ) if contents.len() == more_contents.len() => {
-                indirect::append_union(tags, index, contents, (more_tags, more, more_contents))
+                indirect::append_union(tags, index, contents, more_tags, more, more_contents)
             }
             (
                 Array::WithParameter { parameter, content },

@@ -280,7 +280,8 @@ impl Numbers {
                 let count: usize = pieces.clone().map(|piece| piece.len() / SIZE).sum();
                 $vec.resize(at + count, Default::default());
                 for piece in pieces {
-                    let (len, count) = (piece.len().next_multiple_of(BLOCK), piece.len() / SIZE);
+                    let len = piece.len().next_multiple_of(BLOCK);
+                    let count = piece.len() / SIZE;
                     let blocks = bytes.get(piece.start..piece.start + len);
                     let numbers = $vec.get_mut(at..at + len / SIZE);
                     match (blocks, numbers) {

@@ -39,7 +39,7 @@ pub fn page(
     stored: &[u8],
     elements: &mut Elements,
 ) -> Result<()> {
-    page_as(Encoding::of(column)?, codecs, (column.bits, page), stored, elements)
+    page_as(Encoding::of(column)?, codecs, column.bits, page, stored, elements)
 }
 
 /// As [`page`], with `encoding` in place of the column's own; `bits` is the size of an element.
@@ -49,7 +49,8 @@ pub fn page(
 pub fn page_as(
     encoding: Encoding,
     codecs: &mut Codecs,
-    (bits, page): (u16, &Page),
+    bits: u16,
+    page: &Page,
     stored: &[u8],
     elements: &mut Elements,
 ) -> Result<()> {

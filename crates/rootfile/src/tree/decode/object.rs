@@ -144,13 +144,13 @@ fn one_part(
         Part::Base { at: Some(at), version, record, is_object } => {
             let fields = fields.get_mut(*at..*at + record.names.len());
             let fields = fields.unwrap_or_else(|| wrong_column());
-            base(record, (*version, *is_object), order, bytes, fields, target)?;
+            base(record, *version, *is_object, order, bytes, fields, target)?;
         }
         Part::Base { at: None, version, record, is_object } => {
             let mut scratch = record.empty();
             let (_, fields) = record_of(&mut scratch);
-            let written = (*version, *is_object);
-            bytes.aside(|bytes| base(record, written, order, bytes, fields, order.count()))?;
+            let count = order.count();
+            bytes.aside(|bytes| base(record, *version, *is_object, order, bytes, fields, count))?;
         }
         Part::TObject { id, bits } => {
             for _ in 0..order.count() {
@@ -223,7 +223,8 @@ fn member(
 
 fn base(
     record: &Record,
-    (version, is_object): (i32, bool),
+    version: i32,
+    is_object: bool,
     order: Order,
     bytes: &mut Bytes<'_>,
     fields: &mut Fields,
@@ -353,13 +354,11 @@ pub fn pointer(pointer: &Pointer, bytes: &mut Bytes<'_>, column: &mut Array) -> 
             Some(place) => place.at,
             // The object came first in skipped bytes, or in another column.
             None => bytes.again(reference, |bytes| match Tag::read(bytes)? {
-                Tag::New { class, end } => {
-                    pointed(pointer, (reference, class, end), bytes, content)
-                }
+                Tag::New { class, end } => pointed(pointer, reference, class, end, bytes, content),
                 _ => Err(nowhere()),
             })?,
         },
-        Tag::New { class, end } => pointed(pointer, (own, class, end), bytes, content)?,
+        Tag::New { class, end } => pointed(pointer, own, class, end, bytes, content)?,
     };
     index.push(target);
     Ok(())
@@ -368,7 +367,9 @@ pub fn pointer(pointer: &Pointer, bytes: &mut Bytes<'_>, column: &mut Array) -> 
 /// Reads an object behind its class; where it is in the column.
 fn pointed(
     pointer: &Pointer,
-    (reference, class, end): (u32, Option<&[u8]>, usize),
+    reference: u32,
+    class: Option<&[u8]>,
+    end: usize,
     bytes: &mut Bytes<'_>,
     content: &mut Array,
 ) -> Result<i64> {

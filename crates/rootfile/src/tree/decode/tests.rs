@@ -286,7 +286,8 @@ fn parts_with_objects_of_other_classes_are_joined() {
     let mut joined = objects(vec![text.clone()], &[0]);
     joined.append(&objects(vec![number.clone(), text.clone()], &[1, -1, 0])).unwrap();
     let both = Array::Strings { offsets: vec![0, 1, 2], bytes: b"aa".to_vec() };
-    let (tags, index) = (vec![0, 0, -1, 1], vec![0, 1, -1, 0]);
+    let tags = vec![0, 0, -1, 1];
+    let index = vec![0, 1, -1, 0];
     let expected = Array::Union { tags, index, contents: vec![both, number] };
     assert_eq!(joined, expected.with_parameter(ArrayParameter::Objects));
 }

@@ -286,7 +286,7 @@ impl<'a> Compiler<'a> {
         let outer = std::mem::replace(&mut self.lowest, usize::MAX);
         let record = match (info, cpp::pair(class)) {
             (Some(info), _) => self.of_info(info),
-            (None, Some(types)) => self.of_pair(class, types),
+            (None, Some((first, second))) => self.of_pair(class, &first, &second),
             (None, None) if class.starts_with(LINK) => self.of_link(class),
             (None, None) => {
                 Err(Error::unsupported(format!("class {class}, which has no streamer info")))
@@ -314,9 +314,9 @@ impl<'a> Compiler<'a> {
     }
 
     /// A pair that the file does not describe.
-    fn of_pair(&mut self, class: &str, (first, second): (Type, Type)) -> Result<Record> {
-        let first = self.in_pair(&first, true)?;
-        let second = self.in_pair(&second, true)?;
+    fn of_pair(&mut self, class: &str, first: &Type, second: &Type) -> Result<Record> {
+        let first = self.in_pair(first, true)?;
+        let second = self.in_pair(second, true)?;
         let members = vec![("first".into(), first), ("second".into(), second)];
         Ok(Record::of_members(Some(class.to_owned()), members))
     }

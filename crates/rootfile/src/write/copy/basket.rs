@@ -181,7 +181,9 @@ impl Embedded<'_> {
         }
         let version = cursor.u16()?;
         cursor.skip(4)?;
-        let (offsets_len, held, last) = (cursor.i32()?, cursor.u32()?, cursor.u32()? as usize);
+        let offsets_len = cursor.i32()?;
+        let held = cursor.u32()?;
+        let last = cursor.u32()? as usize;
         let flag = cursor.u8()?;
         let is_usual = version > 1 && offsets_len >= 0 && flag < FLAG_GENERATE_OFFSETS;
         if !is_usual || cursor.position() != key_len || flag % FLAG_GENERATE_OFFSETS > 40 {

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::tree::{Branch, BranchId, BranchKind, Leaf, LeafKind};
 use crate::write::basket_key::{self, BasketFields};
 use crate::write::compression::{Compression, Encoders};
+use crate::write::key::KeyHead;
 use crate::write::table::RecordPlace;
 use crate::write::tree::EMPTY_VECTOR;
 
@@ -96,7 +97,9 @@ impl Filling {
     }
 
     fn of_leaves(leaves: &[Leaf], has_offsets: bool) -> Result<Filling> {
-        let (mut fixed, mut item, mut counter) = (0, 0, None);
+        let mut fixed = 0;
+        let mut item = 0;
+        let mut counter = None;
         for leaf in leaves {
             use LeafKind::{Bool, F32, F64, I8, I16, I32, I64};
             if !matches!(leaf.kind, Bool | F32 | F64 | I8 | I16 | I32 | I64) {
@@ -197,7 +200,8 @@ impl Filling {
         if *self == Filling::Nothing {
             return all;
         }
-        let (mut open, mut open_len) = (0..0, 0u64);
+        let mut open = 0..0;
+        let mut open_len = 0u64;
         for end in cluster_ends(clusters) {
             let cluster = open.end..end;
             let len = self.len(cluster.clone(), counts);
@@ -262,21 +266,24 @@ impl Filling {
         }
     }
 
-    /// A basket's record for a place, and its bytes before compression, with those of the key.
+    /// A basket's record for a place, with a key that begins as `head`, and its bytes before
+    /// compression, with those of the key.
     ///
     /// # Errors
     /// `Limit` for a basket that is too long; as [`Encoders::compress`].
     pub fn record(
         &self,
-        (tree, branch): (&str, &str),
-        (entries, counts): (Range<u64>, &[u64]),
-        (place, compression): (RecordPlace, Compression),
+        head: &KeyHead,
+        place: RecordPlace,
+        entries: Range<u64>,
+        counts: &[u64],
+        compression: Compression,
         encoders: &mut Encoders,
     ) -> Result<(Vec<u8>, usize)> {
         check_len(self.len(entries.clone(), counts))?;
-        let head = basket_key::head(branch, tree, 0, place);
         let key_len = head.len(place.offset);
-        let (count, mut content) = (entries.end - entries.start, Vec::new());
+        let count = entries.end - entries.start;
+        let mut content = Vec::new();
         let data_len = self.write(entries, counts, key_len, &mut content);
         let mut stored = Vec::new();
         encoders.compress(compression, &content, &mut stored)?;
@@ -286,7 +293,7 @@ impl Filling {
             content_len: content.len(),
             has_offsets: self.has_offsets(),
         };
-        let mut record = basket_key::key(&head, place, stored.len(), fields)?.into_vec();
+        let mut record = basket_key::key(head, place, stored.len(), fields)?.into_vec();
         record.append(&mut stored);
         Ok((record, key_len + content.len()))
     }
@@ -363,10 +370,11 @@ mod tests {
             let baskets = filling.baskets(&[ClusterRun { entries: 4, size: 4 }], &counts);
             assert_eq!(baskets, [0..1, 1..2, 2..3, 3..4]);
             let place = RecordPlace { offset: 0, directory: 0, datime: 0 };
-            let how = (place, Compression::NONE);
-            let of = |entries| (entries, &counts[..]);
+            let head = basket_key::head("x", "t", 0, place);
             let mut encoders = Encoders::default();
-            let mut record = |range| filling.record(("t", "x"), of(range), how, &mut encoders);
+            let mut record = |entries| {
+                filling.record(&head, place, entries, &counts, Compression::NONE, &mut encoders)
+            };
             let error = record(1..2).unwrap_err();
             assert!(matches!(error.kind, ErrorKind::Limit(_)), "{error:?}");
             assert!(record(3..4).is_ok());

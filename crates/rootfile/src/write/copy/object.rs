@@ -42,7 +42,8 @@ impl CopiedObject {
                 let why = object.unread().map(|unread| unread.why.clone());
                 return Err(why.unwrap_or_else(|| Error::unsupported("unread")));
             }
-            let (class, title) = (key.class.clone(), key.title.clone());
+            let class = key.class.clone();
+            let title = key.title.clone();
             let records = vec![Arc::new(record)];
             let edits = Edits::default();
             Ok(CopiedObject { class, title, part: None, described: None, records, edits })
@@ -82,7 +83,7 @@ impl CopiedObject {
         if object.string("fName").is_ok_and(|known| known != name) {
             let mut to = Buffer::default();
             to.string(name);
-            self.edits.set_bytes((0, object), "fName", to);
+            self.edits.set_bytes(0, object, "fName", to);
         }
         self
     }

@@ -106,7 +106,8 @@ impl TreePart {
                 *lens.entry(basket.first_entry).or_default() += if is_whole { len } else { part };
             }
         }
-        let (mut cuts, mut lens) = (Vec::new(), lens.into_iter().peekable());
+        let mut cuts = Vec::new();
+        let mut lens = lens.into_iter().peekable();
         for end in cluster_ends(&self.clusters) {
             while let Some((_, len)) = lens.next_if(|(first, _)| *first < end) {
                 *held += len;
@@ -206,7 +207,8 @@ impl BranchPart {
     pub fn held_in(&mut self, file: &Bytes) -> Result<()> {
         for basket in &mut self.baskets {
             let BasketPart::Stored(range) = &basket.part else { continue };
-            let (start, end) = (range.start as usize, range.end as usize);
+            let start = range.start as usize;
+            let end = range.end as usize;
             if end > file.len() {
                 return Err(Error::corrupt("a basket behind the end of its file"));
             }
@@ -258,7 +260,8 @@ impl Survivors {
     /// Counts clusters by the entries left of them; `ends` are the numbers of entries up to the end
     /// of each.
     pub fn count(&self, ends: impl Iterator<Item = u64>) -> ClusterCounts {
-        let (mut counts, mut begin) = (ClusterCounts::default(), 0);
+        let mut counts = ClusterCounts::default();
+        let mut begin = 0;
         for end in ends {
             let kept = self.rank(end).saturating_sub(self.rank(begin));
             match kept {
@@ -344,7 +347,8 @@ pub(super) fn end(all: &mut Vec<ClusterRun>) {
 pub(super) fn cluster_ends(clusters: &[ClusterRun]) -> impl Iterator<Item = u64> {
     let mut begin = 0;
     clusters.iter().flat_map(move |run| {
-        let (start, end) = (begin, begin + run.entries);
+        let start = begin;
+        let end = begin + run.entries;
         begin = end;
         let size = if run.size == 0 { run.entries } else { run.size };
         (1..=run.entries.div_ceil(size.max(1))).map(move |n| end.min(start + n * size))

@@ -129,7 +129,8 @@ impl Edits {
     /// `Limit` where its type cannot hold them.
     pub fn set(
         &mut self,
-        (record, object): (usize, ObjectRef<'_>),
+        record: usize,
+        object: ObjectRef<'_>,
         name: &str,
         values: &[i64],
     ) -> Result<()> {
@@ -142,7 +143,7 @@ impl Edits {
     }
 
     /// Gives a member other bytes.
-    pub fn set_bytes(&mut self, (record, object): (usize, ObjectRef<'_>), name: &str, to: Buffer) {
+    pub fn set_bytes(&mut self, record: usize, object: ObjectRef<'_>, name: &str, to: Buffer) {
         if let Some((owner, member)) = object.position(name) {
             self.members.insert(((record, owner), member), to.into_vec());
         }
@@ -269,7 +270,8 @@ impl<'a> Copier<'a> {
             Marked::Null | Marked::Lost => to.null(),
             Marked::Reference(id) | Marked::Object { id, .. } => self.pointer((record, id), to),
             Marked::Member { object, member } => {
-                let (edits, member) = (self.edits, ((record, object), member));
+                let edits = self.edits;
+                let member = ((record, object), member);
                 match (edits.members.get(&member), edits.pointed.get(&member)) {
                     (Some(bytes), _) => to.bytes(bytes),
                     (None, Some(target)) => self.pointer(*target, to),

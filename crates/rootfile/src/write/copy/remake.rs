@@ -110,7 +110,8 @@ impl HeldBasket {
             let what = format!("a basket of {entries} entries, where its tree has {planned}");
             return Err(Error::corrupt(what).at(from));
         }
-        let (first_entry, content_len) = (numbers.start, key_len + content_len);
+        let first_entry = numbers.start;
+        let content_len = key_len + content_len;
         Ok(HeldBasket { first_entry, entries, record, content_len, taken: None })
     }
 
@@ -120,7 +121,8 @@ impl HeldBasket {
     /// `Unsupported` where entries cannot be told apart; `Corrupt` for a record that is cut short.
     pub fn take(self, kept: &[Range<u32>], codecs: &mut Codecs) -> Result<HeldBasket> {
         let shape = BasketKey::read(&self.record)?;
-        let (mut scratch, len) = (std::mem::take(&mut codecs.scratch), shape.content_len);
+        let mut scratch = std::mem::take(&mut codecs.scratch);
+        let len = shape.content_len;
         let stored = &self.record[shape.key_len..];
         let content = block::decompress_into(codecs, stored, len, &mut scratch);
         let taken = content.and_then(|content| Entries::of(kept, content, &shape));
@@ -170,7 +172,8 @@ impl Entries {
         if offsets.as_ref().is_some_and(|offsets| !offsets.is_sorted()) {
             return Err(disordered());
         }
-        let (entries, data_len) = (shape.entries as usize, shape.data_len);
+        let entries = shape.entries as usize;
+        let data_len = shape.data_len;
         let each = data_len.checked_div(entries).unwrap_or(0);
         if offsets.is_none() && each * entries != data_len {
             return Err(unclear());
@@ -379,7 +382,8 @@ impl Open {
     /// One basket of all the entries, whose payload is appended by `store`.
     fn made(self, store: impl FnOnce(&[u8], &mut Vec<u8>) -> Result<()>) -> Result<HeldBasket> {
         let Open { first, mut entries, .. } = self;
-        let (has_offsets, key_len) = (entries.offsets.is_some(), entries.shape.key_len);
+        let has_offsets = entries.offsets.is_some();
+        let key_len = entries.shape.key_len;
         let data_len = entries.write_offsets(key_len);
         let Entries { shape, data, .. } = entries;
         let mut record = first.record[..key_len].to_vec();
@@ -395,7 +399,8 @@ impl Open {
         set(key_len - 9, shape.entries as usize); // fNevBuf
         set(key_len - 5, key_len + data_len); // fLast
         store(&data, &mut record)?;
-        let (first_entry, entries) = (first.first_entry, shape.entries);
+        let first_entry = first.first_entry;
+        let entries = shape.entries;
         Ok(HeldBasket { first_entry, entries, record: record.into(), content_len, taken: None })
     }
 }
@@ -408,7 +413,8 @@ fn offsets_of(content: &[u8], shape: &BasketKey) -> Option<Option<Vec<u32>>> {
         return rest.is_empty().then_some(None);
     };
     let (offsets, []) = offsets.as_chunks::<4>() else { return None };
-    let (count, entries) = (u32::from_be_bytes(*count) as usize, shape.entries as usize);
+    let count = u32::from_be_bytes(*count) as usize;
+    let entries = shape.entries as usize;
     if count != offsets.len() || count != entries + 1 {
         return None;
     }
@@ -433,7 +439,8 @@ mod tests {
     fn basket(first_entry: u64, data: &[&[u8]], has_offsets: bool) -> HeldBasket {
         let head = basket_key::head("b", "t", 0, PLACE);
         let key_len = head.len(PLACE.offset);
-        let (mut content, mut offsets) = (Vec::new(), Vec::new());
+        let mut content = Vec::new();
+        let mut offsets = Vec::new();
         for entry in data {
             offsets.push((key_len + content.len()) as u32);
             content.extend_from_slice(entry);
@@ -444,7 +451,8 @@ mod tests {
             offsets.push(0);
             offsets.iter().for_each(|offset| content.extend_from_slice(&offset.to_be_bytes()));
         }
-        let (entries, content_len) = (data.len() as u64, content.len());
+        let entries = data.len() as u64;
+        let content_len = content.len();
         let fields = BasketFields { entries, data_len, content_len, has_offsets };
         let mut record = basket_key::key(&head, PLACE, content_len, fields).unwrap().into_vec();
         record.extend_from_slice(&content);
@@ -460,7 +468,8 @@ mod tests {
 
     fn try_remade(remake: Remake, baskets: Vec<HeldBasket>) -> Result<Vec<HeldBasket>> {
         let mut how = BranchRemake::new(remake, true, Compression::NONE);
-        let (mut codecs, mut encoders) = (Codecs::new(), Encoders::default());
+        let mut codecs = Codecs::new();
+        let mut encoders = Encoders::default();
         baskets.into_iter().try_for_each(|one| how.add(one, &mut codecs, &mut encoders))?;
         how.cut(&mut encoders)
     }
@@ -483,8 +492,8 @@ mod tests {
     #[test]
     fn joined_baskets_are_one_of_all_their_entries() {
         for has_offsets in [false, true] {
-            let (one, two) =
-                (basket(7, &[b"ab", b"cd"], has_offsets), basket(9, &[b"ef"], has_offsets));
+            let one = basket(7, &[b"ab", b"cd"], has_offsets);
+            let two = basket(9, &[b"ef"], has_offsets);
             let all = basket(7, &[b"ab", b"cd", b"ef"], has_offsets);
             assert_eq!(remade(JOINING, vec![one, two]), [all]);
         }
@@ -514,7 +523,8 @@ mod tests {
         let plain = Remake { compression: Some(Compression::NONE), ..remake };
         assert_eq!(remade(plain, small), [before]);
         let page = vec![9; 500];
-        let (codecs, encoders) = (&mut Codecs::new(), &mut Encoders::default());
+        let codecs = &mut Codecs::new();
+        let encoders = &mut Encoders::default();
         let small = remake.page(&page, (500, false), codecs, encoders).unwrap();
         assert!(small.len() < 100);
         let plain = plain.page(&small, (500, false), codecs, encoders).unwrap();

@@ -67,7 +67,8 @@ impl SourceTree {
     pub fn read(file: &File, known: &Known, key: &Key) -> Result<Progress<SourceTree>> {
         let content = ready!(file.content_of(known, key)?);
         let offset = key.offset.saturating_add(key.key_len);
-        let (classes, file_end) = (file.classes.clone(), file.header.end);
+        let classes = file.classes.clone();
+        let file_end = file.header.end;
         let stored = StoredTree { classes, content, key_len: key.key_len, offset, file_end };
         let read = SourceTree::of(stored, &key.class);
         Ok(Progress::Ready(read.map_err(|error| error.within(&key.name))?))
@@ -124,7 +125,8 @@ impl SourceTree {
     /// Those of [`SourceRecord::read`].
     pub(super) fn record(&self) -> Result<WholeRecord> {
         let StoredTree { classes, content, key_len, offset, file_end } = &self.stored;
-        let (streamers, content) = (&classes.streamers, content.clone());
+        let streamers = &classes.streamers;
+        let content = content.clone();
         let record = SourceRecord::read(streamers, &self.class, content, *key_len, *offset)?;
         let (_, columns) = read_tree_and_columns(&record.objects, *file_end)?;
         Ok(WholeRecord { record: Arc::new(record), columns })

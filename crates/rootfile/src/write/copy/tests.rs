@@ -46,7 +46,8 @@ fn written(mut file: FileWriter) -> Bytes {
     let mut bytes = Vec::new();
     file.close();
     while let Some(write) = file.poll_write().unwrap() {
-        let (start, end) = (write.offset as usize, write.offset as usize + write.bytes.len());
+        let start = write.offset as usize;
+        let end = write.offset as usize + write.bytes.len();
         bytes.resize(bytes.len().max(end), 0);
         bytes[start..end].copy_from_slice(&write.bytes);
     }
@@ -101,7 +102,8 @@ fn merged_with(
             basket::move_record(&mut record, from, place, (cycle, 0)).unwrap();
             out.append(record.into());
         }
-        let (counts, mut encoders) = (Counts::new(), Encoders::default());
+        let counts = Counts::new();
+        let mut encoders = Encoders::default();
         for basket in copied.filled(part, &counts).unwrap() {
             let made = copied.fill(&basket, (part, &counts), 0, &mut encoders).unwrap();
             let place = out.place(DirectoryId::TOP).unwrap();
@@ -137,7 +139,8 @@ fn data(bytes: &Bytes, tree: &Tree, branch: usize) -> Vec<u8> {
 fn a_tree_three_times_over() {
     let input = Bytes::from_static(CLUSTERED);
     let output = merged(&[input.clone(), input.clone(), input.clone()], "events");
-    let (before, after) = (tree(&input, "events"), tree(&output, "events"));
+    let before = tree(&input, "events");
+    let after = tree(&output, "events");
     assert_eq!(after.entries, 3 * before.entries);
     assert_eq!(after.branches.len(), before.branches.len());
     for (at, (old, new)) in before.branches.iter().zip(&after.branches).enumerate() {
@@ -162,7 +165,8 @@ fn branches_of_one_name_are_copied_in_their_order() {
     let output = merged_as(&[input.clone(), input.clone()], "events", |tree| {
         tree.paths[1] = tree.paths[0].clone();
     });
-    let (before, after) = (tree(&input, "events"), tree(&output, "events"));
+    let before = tree(&input, "events");
+    let after = tree(&output, "events");
     for at in 0..before.branches.len() {
         let once = data(&input, &before, at);
         assert_eq!(data(&output, &after, at), [&once[..], &once].concat());
@@ -188,7 +192,8 @@ fn a_union_adds_all_branches_of_a_name_that_the_first_input_lacks() {
             plain.iter().for_each(|at| tree.paths[*at] = "twice".into());
         }
     });
-    let (count, after) = (before.branches.len(), tree(&output, "events"));
+    let count = before.branches.len();
+    let after = tree(&output, "events");
     assert_eq!(after.branches.len(), count + 2);
     for (at, added) in plain.iter().zip(count..) {
         let theirs = data(&input, &before, *at);

@@ -289,7 +289,8 @@ impl CopiedTree {
                 Err(within(Error::unsupported(what), path))
             }
             None => {
-                let (entries, mut clusters) = (taken, clusters(&other.tree));
+                let entries = taken;
+                let mut clusters = clusters(&other.tree);
                 if let Some(survivors) = survivors {
                     clusters = survivors.clusters(&clusters);
                     self.is_cut = true;
@@ -309,7 +310,8 @@ impl CopiedTree {
         survivors: Option<&Survivors>,
     ) -> Result<(BranchPart, BranchFacts)> {
         same(self.branch(at), &other.tree.branches[their])?;
-        let (mut part, mut facts) = (other.part(their)?, other.facts(their));
+        let mut part = other.part(their)?;
+        let mut facts = other.facts(their);
         if let Some(survivors) = survivors {
             part.select(survivors);
             facts.entries = survivors.rank(facts.entries);
@@ -432,7 +434,8 @@ impl CopiedTree {
             self.edit_branch(at, &mut edits).map_err(|error| error.within(self.path(at)))?;
         }
         let SourceTree { tree, class, .. } = &*self.sources[0];
-        let (class, title) = (class.clone(), tree.title.clone());
+        let class = class.clone();
+        let title = tree.title.clone();
         let records = self.records.iter().map(|tree| tree.record.clone()).collect();
         Ok(CopiedObject { class, title, part: None, described: None, records, edits })
     }
@@ -449,7 +452,7 @@ impl CopiedTree {
             self.branches.iter().map(of).fold(0, u64::saturating_add) as i64
         };
         let zip_bytes = sum(|branch| branch.zip_bytes);
-        let mut set = |name, values: &[i64]| edits.set((0, tree), name, values);
+        let mut set = |name, values: &[i64]| edits.set(0, tree, name, values);
         set("fEntries", &[self.entries as i64])?;
         set("fTotBytes", &[sum(|branch| branch.total_bytes)])?;
         set("fZipBytes", &[zip_bytes])?;
@@ -494,7 +497,7 @@ impl CopiedTree {
             all
         };
         let all_entries = source.first_entry.saturating_add(branch.entry_count) as i64;
-        let mut set = |name, values: &[i64]| edits.set((record, object), name, values);
+        let mut set = |name, values: &[i64]| edits.set(record, object, name, values);
         set("fWriteBasket", &[count as i64])?;
         set("fMaxBaskets", &[room as i64])?;
         set("fBasketBytes", &padded(&branch.lens, 0))?;
@@ -516,15 +519,15 @@ impl CopiedTree {
         baskets.i32(0);
         (0..=count).for_each(|_| baskets.null());
         baskets.end(array);
-        edits.set_bytes((record, object), "fBaskets", baskets);
+        edits.set_bytes(record, object, "fBaskets", baskets);
         for (n, leaf) in object.objects("fLeaves")?.into_iter().flatten().enumerate() {
             let (maximum, len) = branch.leaves.get(n).copied().unwrap_or_default();
             let is_text = source.leaves[n].kind == LeafKind::Chars;
             if is_text || is_whole(&source.leaves[n].kind) {
-                edits.set((record, leaf), "fMaximum", &[maximum])?;
+                edits.set(record, leaf, "fMaximum", &[maximum])?;
             }
             if is_text {
-                edits.set((record, leaf), "fLen", &[i64::from(len)])?;
+                edits.set(record, leaf, "fLen", &[i64::from(len)])?;
             }
         }
         Ok(())

@@ -11,6 +11,7 @@ use super::remake::HeldBasket;
 use super::source::SourceTree;
 use super::tree::{CopiedTree, Missing};
 use crate::error::{Error, Result};
+use crate::write::basket_key;
 use crate::write::compression::Encoders;
 use crate::write::table::RecordPlace;
 
@@ -134,7 +135,8 @@ impl CopiedTree {
     /// # Errors
     /// As [`CopiedTree::plan`]; `Limit` for entries that need too many bytes.
     pub fn filled(&mut self, part: &TreePart, counts: &Counts) -> Result<Vec<FilledBasket>> {
-        let (mut all, mut bytes) = (Vec::new(), 0);
+        let mut all = Vec::new();
+        let mut bytes = 0;
         for branch in self.lacking(part) {
             let (filling, counts) = self.filling(branch, part, counts)?;
             let counted = filling.count_bytes(part.entries, counts, &mut bytes);
@@ -177,11 +179,12 @@ impl CopiedTree {
         let too_many = |_| Error::limit("a basket of more than 4,294,967,295 entries");
         let count = u32::try_from(entries.end - entries.start).map_err(too_many)?;
         let (filling, counts) = self.filling(at, part, counts)?;
-        let (tree, branch) = (&self.first().tree.name, self.branch(at));
+        let branch = self.branch(at);
         let first_entry = self.entries_before() + entries.start;
         let place = RecordPlace { offset: 0, directory: 0, datime };
-        let how = (place, self.compression(at));
-        let made = filling.record((tree, &branch.name), (entries, counts), how, encoders);
+        let head = basket_key::head(&branch.name, &self.first().tree.name, 0, place);
+        let compression = self.compression(at);
+        let made = filling.record(&head, place, entries, counts, compression, encoders);
         let (record, content_len) = made.map_err(|error| error.within(&branch.name))?;
         let record = record.into();
         Ok(HeldBasket { first_entry, entries: count, record, content_len, taken: None })

@@ -130,7 +130,8 @@ mod tests {
             existing in prop::collection::vec((0..5_u8, 0..3_u16), 0..12),
             steps in prop::collection::vec((0..3_u8, 0..6_u8, 0..6_u16), 0..40),
         ) {
-            let (mut keys, mut plain) = (KeyList::default(), Plain::default());
+            let mut keys = KeyList::default();
+            let mut plain = Plain::default();
             let mut count = 0;
             for (name, cycle) in existing {
                 let name = name.to_string();

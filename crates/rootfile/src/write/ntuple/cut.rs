@@ -194,7 +194,7 @@ impl Cutter {
         let mut runs = Vec::new();
         for (column, stored) in self.columns.iter().enumerate() {
             let entries = self.rows.run(stored.top, entries.clone());
-            runs.extend(column_runs((column, stored), &entries, options)?);
+            runs.extend(column_runs(column, stored, &entries, options)?);
         }
         self.rows.drop_before(entries.end);
         Ok(runs)
@@ -217,7 +217,8 @@ impl Cutter {
 /// # Errors
 /// `Unsupported` where an array is of another type.
 pub(in crate::write) fn column_runs(
-    (column, stored): (usize, &Arc<StoredColumn>),
+    column: usize,
+    stored: &Arc<StoredColumn>,
     entries: &ColumnRun,
     options: &RNTupleOptions,
 ) -> Result<Vec<PageRun>> {

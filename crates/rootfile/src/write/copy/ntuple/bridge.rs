@@ -60,7 +60,8 @@ impl Bridge {
     /// items.
     pub fn new(
         layout: &UnionSchema,
-        (schema, fields): (&Schema, &[Option<u32>]),
+        schema: &Schema,
+        fields: &[Option<u32>],
         missing: Missing,
     ) -> Result<Bridge> {
         let mut theirs = vec![None; layout.fields.len()];

@@ -48,11 +48,7 @@ impl Groups {
     }
 
     /// Groups of the clusters of the next input; `at` is the position of its schema.
-    pub fn add(
-        &mut self,
-        (at, schema): (usize, &Schema),
-        clusters: &[ClusterPart],
-    ) -> Vec<InputGroup> {
+    pub fn add(&mut self, at: usize, schema: &Schema, clusters: &[ClusterPart]) -> Vec<InputGroup> {
         // Missing elements of such columns are zeros at the beginning of a cluster.
         let has_late = schema.columns.iter().any(|column| column.deferred);
         if has_late && !clusters.is_empty() {
@@ -111,7 +107,9 @@ mod tests {
 
     /// A cluster of 100 entries, of which `taken` are taken.
     fn cluster(taken: u64, element_len: u64) -> ClusterPart {
-        let (pages, compression, suppressed) = (vec![(100, 0)], 505, element_len == 0);
+        let pages = vec![(100, 0)];
+        let compression = 505;
+        let suppressed = element_len == 0;
         let column = ColumnPart { pages, element_len, compression, suppressed };
         let mut cluster = ClusterPart::made(100, vec![column]);
         cluster.kept = (taken < 100).then(|| vec![0..taken]);
@@ -120,7 +118,7 @@ mod tests {
     }
 
     fn grouped(groups: &mut Groups, schema: usize, clusters: &[ClusterPart]) -> Vec<InputGroup> {
-        groups.add((schema, &Schema::default()), clusters)
+        groups.add(schema, &Schema::default(), clusters)
     }
 
     fn group(number: usize, clusters: Range<usize>, is_open: bool) -> InputGroup {
@@ -130,7 +128,8 @@ mod tests {
     #[test]
     fn taken_entries_are_joined_across_inputs() {
         let mut all = Groups::default();
-        let (taken, copied) = (cluster(3, 8), cluster(100, 8));
+        let taken = cluster(3, 8);
+        let copied = cluster(100, 8);
         let one = [taken.clone(), taken.clone()];
         assert_eq!(grouped(&mut all, 0, &one), [group(0, 0..2, true)]);
         assert_eq!(grouped(&mut all, 0, &[]), []);
@@ -161,7 +160,7 @@ mod tests {
         schema.columns.push(late);
         let clusters = [cluster(3, 8), cluster(3, 8)];
         for number in 0..2 {
-            assert_eq!(all.add((0, &schema), &clusters), [group(number, 0..2, false)]);
+            assert_eq!(all.add(0, &schema, &clusters), [group(number, 0..2, false)]);
         }
     }
 }

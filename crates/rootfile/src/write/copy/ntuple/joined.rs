@@ -56,7 +56,7 @@ impl NTuplePart {
             };
             let way = Way { steps: Vec::new(), end };
             let stored = Arc::new(StoredColumn { top: 0, way, encoding, bits: described.bits });
-            joined.add((column as usize, &stored), &entries, &options, encoders)?;
+            joined.add(column as usize, &stored, &entries, &options, encoders)?;
         }
         Ok(joined)
     }
@@ -108,7 +108,8 @@ impl OpenCluster {
                 placed.push((page.offset, page.stored + CHECKSUM_LEN as u64));
                 (page.elements, placed.len() as u32 - 1)
             });
-            let (pages, suppressed) = (pages.collect(), *suppressed);
+            let pages = pages.collect();
+            let suppressed = *suppressed;
             ColumnPart { pages, element_len: 0, compression, suppressed }
         };
         let columns = self.suppressed.iter().enumerate().map(column).collect();
@@ -119,13 +120,14 @@ impl OpenCluster {
 impl JoinedFields {
     fn add(
         &mut self,
-        (column, stored): (usize, &Arc<StoredColumn>),
+        column: usize,
+        stored: &Arc<StoredColumn>,
         entries: &ColumnRun,
         options: &RNTupleOptions,
         encoders: &mut Encoders,
     ) -> Result<()> {
         let mut compression = options.compression;
-        for (at, run) in column_runs((column, stored), entries, options)?.into_iter().enumerate() {
+        for (at, run) in column_runs(column, stored, entries, options)?.into_iter().enumerate() {
             let is_trial = at == 0 && compression.is_class();
             let encoded = Box::new(PageRun { compression, is_trial, ..run }).encode(encoders)?;
             let facts = encoded.facts.downcast::<PageFacts>();

@@ -124,7 +124,7 @@ impl UnionSchema {
                     self.check_type(*place as usize, field)?;
                     Some(*place)
                 }
-                None => self.place(field, (parent, before), missing)?,
+                None => self.place(field, parent, before, missing)?,
             };
             fields.push(place);
         }
@@ -169,7 +169,8 @@ impl UnionSchema {
     fn place(
         &mut self,
         field: &Field,
-        (parent, before): (Option<u32>, usize),
+        parent: Option<u32>,
+        before: usize,
         missing: Missing,
     ) -> Result<Option<u32>> {
         if self.inputs > 0 {
@@ -319,7 +320,8 @@ impl UnionSchema {
     /// A column of the output, as header and footer describe it.
     fn column(&self, (place, at, position): ColumnPlace) -> Column {
         let Storage { kind, bits, range } = self.fields[place].representations[at][position];
-        let (field, representation) = (place as u32, at as u16);
+        let field = place as u32;
+        let representation = at as u16;
         Column { kind, bits, field, representation, deferred: false, range }
     }
 

@@ -214,7 +214,8 @@ impl CopiedNTuple {
         let fields = ntuple.layout.add(&schema, Missing::Strict)?.into();
         ntuple.schemas.push(InputSchema { schema: schema.into(), fields, bridge: None });
         let clusters = std::mem::take(&mut ntuple.first.clusters);
-        let part = ntuple.part(0, (&clusters, ntuple.first.ntuple.entries, own), taken)?;
+        let entries = ntuple.first.ntuple.entries;
+        let part = ntuple.part(0, &clusters, entries, own, taken)?;
         Ok((ntuple, part))
     }
 
@@ -248,12 +249,13 @@ impl CopiedNTuple {
                 if missing == Missing::Filter {
                     self.add_late(&known);
                 }
-                let (schema, fields) = (schema.clone().into(), fields.into());
+                let schema = schema.clone().into();
+                let fields = fields.into();
                 self.schemas.push(InputSchema { schema, fields, bridge: None });
                 self.schemas.len() - 1
             }
         };
-        self.part(at, (&other.clusters, other.ntuple.entries, own), taken)
+        self.part(at, &other.clusters, other.ntuple.entries, own, taken)
     }
 
     /// Columns that an input of a skim has brought. The footer describes them, whether the header
@@ -272,12 +274,16 @@ impl CopiedNTuple {
     fn part(
         &mut self,
         schema: usize,
-        clusters: (&[Cluster], u64, usize),
+        clusters: &[Cluster],
+        entries: u64,
+        own: usize,
         taken: KeptEntries<'_, NTupleColumns>,
     ) -> Result<NTuplePart> {
         let InputSchema { schema: described, fields, .. } = &self.schemas[schema];
-        let (described, fields) = ((schema, described.clone()), fields.clone());
-        let part = NTuplePart::of(clusters, described, fields, taken, &mut self.groups)?;
+        let described = (schema, described.clone());
+        let fields = fields.clone();
+        let part =
+            NTuplePart::of(clusters, entries, own, described, fields, taken, &mut self.groups)?;
         // Readers refuse more.
         let planned = self.planned.checked_add(part.entries);
         self.planned = planned.filter(|all| *all <= i64::MAX as u64).ok_or_else(|| {
@@ -298,7 +304,7 @@ impl CopiedNTuple {
         let InputSchema { schema, fields, bridge } = &mut self.schemas[part.schema.0];
         let bridge = match bridge {
             Some(bridge) => bridge,
-            None => bridge.insert(Bridge::new(&self.layout, (schema, fields), missing)?),
+            None => bridge.insert(Bridge::new(&self.layout, schema, fields, missing)?),
         };
         bridge.check(&self.layout, part)
     }

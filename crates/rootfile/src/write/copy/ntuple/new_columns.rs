@@ -122,8 +122,10 @@ impl NTupleColumnsWriter {
             }
         };
         open.cutter.push(arrays)?;
-        while let Some(end) = self.ends.pop_front_if(|(end, _)| *end <= open.cutter.entries()) {
-            open.end_cluster(end, &self.options, encoders)?;
+        while let Some((end, is_whole)) =
+            self.ends.pop_front_if(|(end, _)| *end <= open.cutter.entries())
+        {
+            open.end_cluster(end, is_whole, &self.options, encoders)?;
         }
         Ok(())
     }
@@ -141,7 +143,7 @@ impl NTupleColumnsWriter {
     /// As [`NTupleColumnsWriter::extend`].
     pub fn finish(mut self, encoders: &mut Encoders) -> Result<Option<NTupleColumns>> {
         let Some(mut open) = self.open.take() else { return Ok(None) };
-        open.end_cluster((open.cutter.entries(), true), &self.options, encoders)?;
+        open.end_cluster(open.cutter.entries(), true, &self.options, encoders)?;
         let Open { schema, entries, clusters, .. } = open;
         let compression = self.options.compression.number();
         let replaced = self.replaced;
@@ -177,7 +179,8 @@ impl Open {
     /// Encodes the entries up to `end`, as a cluster.
     fn end_cluster(
         &mut self,
-        (end, is_whole): (u64, bool),
+        end: u64,
+        is_whole: bool,
         options: &RNTupleOptions,
         encoders: &mut Encoders,
     ) -> Result<()> {
@@ -248,7 +251,7 @@ impl ClusterPart {
         for (at, described) in schema.columns[own..].iter().enumerate() {
             let pages = found.and_then(|cluster| cluster.columns.get(at));
             let pages = pages.into_iter().flatten().map(|(count, page)| (*count, before + page));
-            self.push_column(pages.collect(), (schema, described), new.compression);
+            self.push_column(pages.collect(), schema, described, new.compression);
         }
         self.new_columns = found.map_or_else(Vec::new, |cluster| cluster.pages.clone());
         Ok(())

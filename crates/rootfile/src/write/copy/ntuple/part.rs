@@ -74,7 +74,9 @@ impl NTuplePart {
     /// `Unsupported` for columns that are stored elsewhere, and for pages in several records;
     /// `Corrupt` for new columns of other clusters.
     pub(super) fn of(
-        (clusters, entries, own): (&[Cluster], u64, usize),
+        clusters: &[Cluster],
+        entries: u64,
+        own: usize,
         schema: (usize, Arc<Schema>),
         fields: Arc<[Option<u32>]>,
         kept: KeptEntries<'_, NTupleColumns>,
@@ -111,7 +113,7 @@ impl NTuplePart {
             None => (entries, entries_max(clusters)),
         };
         let clusters_before = all.clusters();
-        let groups = all.add((schema.0, &schema.1), &parts);
+        let groups = all.add(schema.0, &schema.1, &parts);
         let clusters = parts;
         Ok(NTuplePart { entries, entries_max, schema, fields, clusters, clusters_before, groups })
     }
@@ -173,7 +175,8 @@ impl NTuplePart {
 
     /// Approximate decoded bytes of the entries taken out of a cluster, for some fields at the top.
     pub fn decoded_bytes(&self, cluster: usize, fields: &[u32]) -> u64 {
-        let (schema, part) = (&self.schema.1, &self.clusters[cluster]);
+        let schema = &self.schema.1;
+        let part = &self.clusters[cluster];
         let is_in = |column: &Column| {
             schema.ancestors(column.field).last().is_some_and(|top| fields.contains(&top))
         };
@@ -182,7 +185,8 @@ impl NTuplePart {
 
     /// The fields at the top that a cluster has, each with the places of its pages.
     pub fn fields(&self, cluster: usize) -> Vec<(u32, Vec<usize>)> {
-        let (schema, cluster) = (&self.schema.1, &self.clusters[cluster]);
+        let schema = &self.schema.1;
+        let cluster = &self.clusters[cluster];
         let mut places: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for field in schema.top().filter(|field| self.fields[*field as usize].is_some()) {
             places.insert(field, Vec::new());
@@ -238,7 +242,8 @@ impl ClusterPart {
         }
         places.values_mut().zip(0..).for_each(|((place, _), at)| *place = at);
         let columns = columns.map(|(stored, column)| {
-            let (compression, suppressed) = (stored.compression, stored.suppressed);
+            let compression = stored.compression;
+            let suppressed = stored.suppressed;
             let element_len = decoded_len(schema, column);
             if !is_kept(column) {
                 let pages = Vec::new();
@@ -285,7 +290,8 @@ impl ClusterPart {
 
     /// Adds the columns up to number `own` that the cluster lacks, as columns without pages.
     pub fn pad(&mut self, own: usize, compression: u32) {
-        let (pages, suppressed) = (Vec::new(), false);
+        let pages = Vec::new();
+        let suppressed = false;
         self.columns.resize(own, ColumnPart { pages, element_len: 0, compression, suppressed });
         self.new_from = own;
     }
@@ -294,10 +300,12 @@ impl ClusterPart {
     pub fn push_column(
         &mut self,
         pages: Vec<(i32, u32)>,
-        (schema, described): (&Schema, &Column),
+        schema: &Schema,
+        described: &Column,
         compression: u32,
     ) {
-        let (element_len, suppressed) = (decoded_len(schema, described), false);
+        let element_len = decoded_len(schema, described);
+        let suppressed = false;
         self.columns.push(ColumnPart { pages, element_len, compression, suppressed });
     }
 
@@ -361,7 +369,8 @@ impl ClusterPart {
     /// The same of the columns with some numbers.
     fn taken_bytes(&self, is_in: impl Fn(usize) -> bool) -> u64 {
         let columns = self.columns.iter().enumerate().filter(|(at, _)| is_in(*at));
-        let (mut own, mut new) = (0u64, 0u64);
+        let mut own = 0u64;
+        let mut new = 0u64;
         for (at, column) in columns {
             let sum = if self.is_new_column(at) { &mut new } else { &mut own };
             *sum = sum.saturating_add(column.decoded_bytes());

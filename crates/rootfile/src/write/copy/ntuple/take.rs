@@ -172,7 +172,8 @@ impl Taker<'_> {
     /// The part of a level that a column stores: columns that were added while the input was
     /// written lack the first elements, which are zeros.
     fn stored(&self, column: u32, level: &Level) -> Result<Level> {
-        let (total, stored) = (level.total, self.cluster.elements(&[column]));
+        let total = level.total;
+        let stored = self.cluster.elements(&[column]);
         let is_late = self.schema.columns[column as usize].deferred;
         match total.checked_sub(stored) {
             Some(missing) if missing == 0 || is_late => Ok(level.behind(missing)),
@@ -205,7 +206,8 @@ impl Taker<'_> {
         let mut items = Level::new(Vec::new(), before as u64);
         let mut offsets = vec![0];
         for run in runs {
-            let (start, end) = (run.start as usize, run.end as usize);
+            let start = run.start as usize;
+            let end = run.end as usize;
             let first = start.checked_sub(1).map_or(0, |last| ends[last]);
             let shift = offsets.last().copied().unwrap_or(0) - first;
             offsets.extend(ends[start..end].iter().map(|end| end + shift));
@@ -225,7 +227,8 @@ impl Taker<'_> {
             return Err(Error::unsupported(format!("a variant of {count} alternatives")));
         }
         let mut alternatives: Vec<Level> = (0..count).map(|_| Level::new(Vec::new(), 0)).collect();
-        let (mut taken, mut offsets) = (Vec::new(), vec![vec![0]; count]);
+        let mut taken = Vec::new();
+        let mut offsets = vec![vec![0]; count];
         let mut runs = runs.into_iter().peekable();
         for (entry, (index, tag)) in (0..).zip(index.into_iter().zip(tags)) {
             runs.next_if(|run| run.end <= entry);
@@ -259,14 +262,17 @@ impl Taker<'_> {
 
     /// The elements of a column in ascending runs; pages without any of these are not decoded.
     fn decoded(&mut self, column: u32, runs: &[Range<u64>]) -> Result<Elements> {
-        let (encoding, survivors) = (self.encoding(column)?, Survivors::new(runs.to_vec()));
+        let encoding = self.encoding(column)?;
+        let survivors = Survivors::new(runs.to_vec());
         let mut all = match encoding.element() {
             Element::Switch => Elements::Switches { index: Vec::new(), tags: Vec::new() },
             element => Elements::Numbers(element.empty()),
         };
         let bits = self.schema.columns[column as usize].bits;
         let pages = self.cluster.column(column).map_or(&[][..], |part| &part.pages);
-        let (mut end, mut skipped, mut chosen) = (0, 0, Vec::new());
+        let mut end = 0;
+        let mut skipped = 0;
+        let mut chosen = Vec::new();
         for (count, place) in pages {
             let elements = count.unsigned_abs();
             let range = end..end + u64::from(elements);
@@ -286,7 +292,7 @@ impl Taker<'_> {
             // Pages of new columns are in memory.
             let range = self.cluster.places.get(place).cloned().unwrap_or_default();
             let page = Page { elements, range, further: None, checksum: *count < 0 };
-            page_as(encoding, self.codecs, (bits, &page), stored, &mut all)?;
+            page_as(encoding, self.codecs, bits, &page, stored, &mut all)?;
         }
         let Elements::Numbers(numbers) = all else { return Ok(all) };
         let is_all = chosen.iter().map(ExactSizeIterator::len).sum::<usize>() == numbers.len();

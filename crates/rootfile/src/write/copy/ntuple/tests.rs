@@ -182,7 +182,7 @@ fn a_representation_for_zeros_is_added_where_none_has_them() {
 
 fn bridged(all: &[Schema], input: usize, missing: Missing) -> Result<(UnionSchema, Bridge)> {
     let (layout, fields) = layout(all, missing)?;
-    let bridge = Bridge::new(&layout, (&all[input], &fields[input]), missing)?;
+    let bridge = Bridge::new(&layout, &all[input], &fields[input], missing)?;
     Ok((layout, bridge))
 }
 

@@ -64,7 +64,7 @@ impl Moments {
         set_real(root, "fTsumw", self.weights[0], edits);
         set_real(root, "fTsumw2", self.weights[1], edits);
         for (name, all) in [("fTsumwx", &self.firsts), ("fTsumwx2", &self.seconds)] {
-            edits.set_bytes((0, root), name, array_of(&Numbers::F64(all.clone())));
+            edits.set_bytes(0, root, name, array_of(&Numbers::F64(all.clone())));
         }
     }
 }
@@ -106,7 +106,7 @@ impl DenseSum {
             to.u16(COLLECTION_VERSION);
             to.bytes(&array_of(numbers).into_vec());
             to.end(count);
-            edits.set_bytes((0, array), "fData", to);
+            edits.set_bytes(0, array, "fData", to);
         }
     }
 }

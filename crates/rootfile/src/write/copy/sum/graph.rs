@@ -45,12 +45,12 @@ impl GraphSum {
     }
 
     pub fn edit(&self, root: ObjectRef<'_>, edits: &mut Edits) -> Result<()> {
-        edits.set((0, root), "fNpoints", &[self.points as i64])?;
+        edits.set(0, root, "fNpoints", &[self.points as i64])?;
         for (name, all) in &self.arrays {
             let mut to = Buffer::default();
             to.bool(!all.is_empty());
             all.iter().for_each(|number| to.f64(*number));
-            edits.set_bytes((0, root), name, to);
+            edits.set_bytes(0, root, name, to);
         }
         Ok(())
     }

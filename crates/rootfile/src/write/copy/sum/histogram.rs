@@ -127,7 +127,9 @@ impl HistogramSum {
         }
         let theirs = theirs.iter().map(|(_, axis)| *axis).zip(&more.axes);
         let pairs = self.axes.iter().zip(&self.filled.axes).zip(theirs);
-        pairs.map(|((axis, mine), their)| axis.compare(mine, their)).collect()
+        pairs
+            .map(|((axis, mine), (their_axis, their))| axis.compare(mine, their_axis, their))
+            .collect()
     }
 
     /// Moves the sum to axes that hold those of all inputs (ROOT: `DifferentAxesMerge`). All of an
@@ -157,7 +159,8 @@ impl HistogramSum {
     fn add_cells(&mut self, more: &Filled, places: Option<&[Option<usize>]>) -> Result<()> {
         let place = |at: usize| places.map_or(Some(at), |all| all.get(at).copied()?);
         let mine = &mut self.filled;
-        let (now, then) = (cells::sizes(&mine.bins), cells::sizes(&more.bins));
+        let now = cells::sizes(&mine.bins);
+        let then = cells::sizes(&more.bins);
         add_extra(&mut mine.errors, &more.errors, (&now, &then), place)?;
         let entries = mine.bin_entries.clone();
         let without = (&*entries, &*more.bin_entries);
@@ -227,8 +230,8 @@ impl HistogramSum {
                 rest /= axis.cells();
                 let before: Vec<usize> = self.filled.axes.iter().map(Bins::cells).collect();
                 let mine = &mut self.filled.axes[number];
-                let their = (&compared[number], bin);
-                let (bin, is_larger) = self.axes[number].place(mine, their, record)?;
+                let their = &compared[number];
+                let (bin, is_larger) = self.axes[number].place(mine, their, bin, record)?;
                 if is_larger {
                     self.filled.shown[number] = None;
                     self.enlarge(&before)?;
@@ -284,25 +287,25 @@ impl HistogramSum {
             ("fBinSumw2", &mine.bin_errors),
         ];
         for (name, array) in arrays {
-            edits.set_bytes((0, root), name, array_of(&Numbers::F64(array.clone())));
+            edits.set_bytes(0, root, name, array_of(&Numbers::F64(array.clone())));
         }
-        edits.set((0, root), "fNcells", &[mine.bins.len() as i64])?;
+        edits.set(0, root, "fNcells", &[mine.bins.len() as i64])?;
         for (number, (_, place)) in axes(root)?.into_iter().enumerate() {
             let axis = &self.axes[number];
             let bins = &mine.axes[number];
             if let Some(bits) = mine.growth[number].other_bits(place) {
-                edits.set((0, place), "fBits2", &[bits])?;
+                edits.set(0, place, "fBits2", &[bits])?;
             }
             if let Some(bits) = Shown::other_bits(mine.shown[number], place) {
                 show_all(place, bits, edits)?;
             }
             // Labels, fills that waited and axes of other inputs may have extended it.
             if Bins::of(place)? != *bins {
-                edits.set((0, place), "fNbins", &[bins.count as i64])?;
+                edits.set(0, place, "fNbins", &[bins.count as i64])?;
                 set_real(place, "fXmin", bins.min, edits);
                 set_real(place, "fXmax", bins.max, edits);
                 let edges = Numbers::F64(bins.edges.clone());
-                edits.set_bytes((0, place), "fXbins", array_of(&edges));
+                edits.set_bytes(0, place, "fXbins", array_of(&edges));
             }
             axis.edit(place, edits)?;
         }
@@ -343,7 +346,7 @@ fn read(root: ObjectRef<'_>) -> Result<(Filled, Option<Waiting>)> {
 
 /// Gives an axis no part that is shown, and the bits without that of one.
 fn show_all(axis: ObjectRef<'_>, bits: i64, edits: &mut Edits) -> Result<()> {
-    ["fFirst", "fLast"].into_iter().try_for_each(|name| edits.set((0, axis), name, &[0]))?;
+    ["fFirst", "fLast"].into_iter().try_for_each(|name| edits.set(0, axis, name, &[0]))?;
     let Some((owner, member)) = axis.base_position("TObject") else { return Ok(()) };
     let mut to = Buffer::default();
     to.u16(OBJECT_VERSION);
@@ -357,8 +360,8 @@ fn edit_buffer(root: ObjectRef<'_>, numbers: &[f64], edits: &mut Edits) -> Resul
     let mut to = Buffer::default();
     to.bool(!numbers.is_empty());
     numbers.iter().for_each(|number| to.f64(*number));
-    edits.set_bytes((0, root), "fBuffer", to);
-    edits.set((0, root), "fBufferSize", &[numbers.len() as i64])
+    edits.set_bytes(0, root, "fBuffer", to);
+    edits.set(0, root, "fBufferSize", &[numbers.len() as i64])
 }
 
 /// The number of a bin from its numbers on the axes.

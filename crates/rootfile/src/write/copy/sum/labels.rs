@@ -92,7 +92,7 @@ impl SumAxis {
     ///
     /// # Errors
     /// `Unsupported` for other bins, and for other labels where the axis cannot be extended.
-    pub fn compare(&self, mine: &Bins, (axis, their): (ObjectRef<'_>, &Bins)) -> Result<AxisBins> {
+    pub fn compare(&self, mine: &Bins, axis: ObjectRef<'_>, their: &Bins) -> Result<AxisBins> {
         let labels = of(axis)?;
         let is_here = |(bin, label): &(i64, String)| {
             self.labels.get(label).is_some_and(|here| *here as i64 == *bin)
@@ -136,7 +136,8 @@ impl SumAxis {
     pub fn place(
         &mut self,
         mine: &mut Bins,
-        (bins, bin): (&AxisBins, usize),
+        bins: &AxisBins,
+        bin: usize,
         record: usize,
     ) -> Result<(usize, bool)> {
         let labels = match bins {
@@ -211,7 +212,8 @@ fn check_bins(mine: &Bins, their: &Bins, name: &str) -> Result<()> {
 
 /// Checks that all axes of two histograms of many dimensions have the same bins and labels.
 pub fn check_axes(mine: ObjectRef<'_>, their: ObjectRef<'_>) -> Result<()> {
-    let (mine, their) = (mine.objects("fAxes")?, their.objects("fAxes")?);
+    let mine = mine.objects("fAxes")?;
+    let their = their.objects("fAxes")?;
     if mine.len() != their.len() {
         return Err(Error::unsupported("other dimensions than in the first input"));
     }

@@ -8,5 +8,5 @@ use crate::write::copy::record::Edits;
 pub fn set_real(object: ObjectRef<'_>, name: &str, value: f64, edits: &mut Edits) {
     let mut to = Buffer::default();
     to.f64(value);
-    edits.set_bytes((0, object), name, to);
+    edits.set_bytes(0, object, name, to);
 }

@@ -77,14 +77,16 @@ impl ObjectSum {
     /// `Unsupported` where its class or axes differ from the first one's; as [`ObjectSum::new`].
     pub fn add(&mut self, other: CopiedObject) -> Result<()> {
         if self.object.root().class() != other.root().class() {
-            let (mine, their) = (self.object.root().class(), other.root().class());
+            let mine = self.object.root().class();
+            let their = other.root().class();
             let what = format!("a {their} where the first input has a {mine}");
             return Err(Error::unsupported(what));
         }
         self.is_sum = true;
         // Objects of `other` that the sum uses are in a record behind those that it has.
         let next = self.object.records.len();
-        let (mine, their) = (self.object.root(), other.root());
+        let mine = self.object.root();
+        let their = other.root();
         let is_used = match &mut self.kind {
             Kind::Histogram(sum) => sum.add(their, next)?,
             Kind::Efficiency(sums, weight) => {
@@ -106,7 +108,7 @@ impl ObjectSum {
                 self.object = other;
                 return Ok(());
             }
-            Kind::Sparse(sum) => sum.add((mine, their), next)?,
+            Kind::Sparse(sum) => sum.add(mine, their, next)?,
             Kind::Poly(sum) => sum.add(mine, their)?,
             Kind::Parameter(sum) => sum.add(their)?,
         };
@@ -126,7 +128,8 @@ impl ObjectSum {
             return Ok(object);
         }
         let record = Arc::clone(&object.records[0]);
-        let (root, edits) = (record.root(), &mut object.edits);
+        let root = record.root();
+        let edits = &mut object.edits;
         match kind {
             Kind::Histogram(sum) => sum.edit(root, edits)?,
             Kind::Efficiency(sums, weight) => {

@@ -67,15 +67,15 @@ impl ParameterSum {
     pub fn edit(&self, root: ObjectRef<'_>, edits: &mut Edits) -> Result<()> {
         let Some((owner, member)) = root.position("fVal") else { return Ok(()) };
         match self.value {
-            Of::Bool(value) => edits.set((0, root), "fVal", &[i64::from(value)]),
-            Of::Whole(value) => edits.set((0, root), "fVal", &[value]),
+            Of::Bool(value) => edits.set(0, root, "fVal", &[i64::from(value)]),
+            Of::Whole(value) => edits.set(0, root, "fVal", &[value]),
             Of::Real(value) => {
                 let mut to = Buffer::default();
                 match root.of(owner).kind(member) {
                     MemberKind::Number(Scalar::Number(Number::F32)) => to.f32(value as f32),
                     _ => to.f64(value),
                 }
-                edits.set_bytes((0, root), "fVal", to);
+                edits.set_bytes(0, root, "fVal", to);
                 Ok(())
             }
         }

@@ -41,9 +41,11 @@ impl PolySum {
     }
 
     pub fn add(&mut self, mine: ObjectRef<'_>, their: ObjectRef<'_>) -> Result<bool> {
-        let (my_bins, their_bins) = (bins(mine)?, bins(their)?);
+        let my_bins = bins(mine)?;
+        let their_bins = bins(their)?;
         let shape = |bin: &ObjectRef<'_>| EDGES.map(|name| real(*bin, name));
-        let (more_overflow, more_errors) = (overflow(their), extra(their, "fSumw2"));
+        let more_overflow = overflow(their);
+        let more_errors = extra(their, "fSumw2");
         if !my_bins.iter().map(shape).eq(their_bins.iter().map(shape))
             || more_overflow.len() != self.overflow.len()
             || more_errors.len() != self.errors.len()
@@ -92,9 +94,9 @@ impl PolySum {
         }
         let mut to = Buffer::default();
         self.overflow.iter().for_each(|number| to.f64(*number));
-        edits.set_bytes((0, root), OVERFLOW, to);
+        edits.set_bytes(0, root, OVERFLOW, to);
         let errors = cells::array_of(&Numbers::F64(self.errors.clone()));
-        edits.set_bytes((0, root), "fSumw2", errors);
+        edits.set_bytes(0, root, "fSumw2", errors);
         Ok(())
     }
 }

@@ -52,7 +52,8 @@ impl SparseSum {
 
     pub fn add(
         &mut self,
-        (mine, their): (ObjectRef<'_>, ObjectRef<'_>),
+        mine: ObjectRef<'_>,
+        their: ObjectRef<'_>,
         record: usize,
     ) -> Result<bool> {
         check_axes(mine, their)?;
@@ -130,17 +131,17 @@ impl SparseSum {
     pub fn edit(&self, root: ObjectRef<'_>, edits: &mut Edits) -> Result<()> {
         self.moments.edit(root, edits);
         let count = self.places.len() as i64;
-        edits.set((0, root), "fFilledBins", &[count])?;
+        edits.set(0, root, "fFilledBins", &[count])?;
         let mut chunks = chunks(root)?.into_iter();
         let Some(chunk) = chunks.next() else { return Ok(()) };
         edits.dropped.extend(chunks.map(|chunk| (0, chunk.id)));
         let room = self.room.max(self.places.len());
-        edits.set((0, root), "fChunkSize", &[room as i64])?;
-        edits.set((0, chunk), "fCoordinatesSize", &[self.coordinates.len() as i64])?;
+        edits.set(0, root, "fChunkSize", &[room as i64])?;
+        edits.set(0, chunk, "fCoordinatesSize", &[self.coordinates.len() as i64])?;
         let mut to = Buffer::default();
         to.bool(!self.coordinates.is_empty());
         to.bytes(&self.coordinates);
-        edits.set_bytes((0, chunk), "fCoordinates", to);
+        edits.set_bytes(0, chunk, "fCoordinates", to);
         if let Some(content) = chunk.pointed("fContent")? {
             let mut bins = self.bins.clone();
             cells::extend(&mut bins, room);
