@@ -29,7 +29,7 @@ SCRIPTS = Path(__file__).parent / "root"
 NOT_DATA = ("fUniqueID", "fBits")
 #: Members of classes that no file describes.
 BASES = {"TObject": {*NOT_DATA}} | {f"TArray{kind}": {"fN", "fArray"} for kind in "CSILDF"}
-#: What ROOT prints of a container.
+#: Names in ROOT's JSON of a container.
 OF_CONTAINERS = ("name", "arr", "opt")
 REFERENCE_MASK = 0xFF_FFFF
 #: As in the script.

@@ -105,7 +105,7 @@ def test_other_arguments_are_refused(tmp_path: Path) -> None:
         (farroot.InvalidArgumentError, one, {"compression_level": 3}),
         (farroot.InvalidArgumentError, one, {"storage_options": {"key": "x"}}),
         (farroot.InvalidArgumentError, one, {"format": "parquet"}),
-        (farroot.ArgumentTypeError, one, {"compresion": 505}),
+        (farroot.ArgumentTypeError, one, {"compressed": 505}),
     ]
     for error, collection, options in wrong:
         with pytest.raises(error):

@@ -147,7 +147,7 @@ def test_attribute_sets(written: Path) -> None:
         ntuple.attributes["run"]
 
 
-#: Prints what ROOT finds in the sets of an RNTuple: each entry, and those about each entry of it.
+#: Prints the sets of an RNTuple as ROOT reads them: each entry, and those about each entry of it.
 FOUND = """
 import json
 import sys
@@ -175,7 +175,7 @@ print(json.dumps(found))
 
 
 def noted(path: Path, names: tuple[str, ...] = ("runs", "flags")) -> None:
-    """Compares the sets of an RNTuple, as farroot reads them, with what ROOT finds in them."""
+    """Compares the sets of an RNTuple as farroot and ROOT read them."""
     found = json.loads(by_root(FOUND, path, "events", *names))
     events = farroot.open(f"{path}:events")
     assert tuple(events.attributes) == names

@@ -277,8 +277,8 @@ impl Engine {
         chain::in_file(&self.inner.session, file, path).await
     }
 
-    /// Reads many trees or RNTuples as one, in steps. The next ones are opened while the present one
-    /// is read.
+    /// Reads many trees or RNTuples as one, in steps. The next ones are opened while the present
+    /// one is read.
     pub fn scan<L: Into<TableLocation>>(
         &self,
         tables: impl IntoIterator<Item = L>,

@@ -137,8 +137,8 @@ impl Key {
     }
 }
 
-/// A time as ROOT packs it (`TDatime`): years from 1995 in 6 bits, then month, day, hour, minute and
-/// second.
+/// A time as ROOT packs it (`TDatime`): years from 1995 in 6 bits, then month, day, hour, minute
+/// and second.
 pub fn written(datime: u32) -> Option<String> {
     let part = |shift: u32, bits: u32| datime >> shift & ((1 << bits) - 1);
     let [month, day, hour, minute, second] =

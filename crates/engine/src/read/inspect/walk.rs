@@ -23,8 +23,8 @@ const KEY_LEN_MAX: u64 = 64 << 10;
 
 impl File {
     /// As [`File::map`], with facts from the keys of the records: of each basket its own
-    /// compression and time, and in addition to the records that the lists name every other one with a key,
-    /// such as key lists, free space (`free`) and records that were written over.
+    /// compression and time, and in addition to the records that the lists name every other one
+    /// with a key, such as key lists, free space (`free`) and records that were written over.
     ///
     /// # Errors
     /// As [`File::map`], and those of fetching the keys.

@@ -299,7 +299,7 @@ impl Sink for LocalFile {
     fn abandon(mut self: Box<Self>) -> BoxFuture<'static, ()> {
         let disk = self.disk.clone();
         async move {
-            // A thread that writes, or waits for the disk, has the file open, and so keeps its lock.
+            // A thread that writes, or waits for the disk, has the file open: it keeps its lock.
             let _ = ended(&mut self.running).await;
             let _ = ended(&mut self.writing_back).await;
             drop(spawn_blocking(move || disk.give_up()).await);

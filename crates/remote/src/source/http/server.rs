@@ -285,8 +285,8 @@ impl HttpServer {
         replace_info(file, known, seen, send)
     }
 
-    /// As [`HttpServer::learn_info`], of an answer that tells the size alone: the version is the one
-    /// that another answer has told, perhaps a moment ago. Returns the description.
+    /// As [`HttpServer::learn_info`], of an answer that tells the size alone: the version is the
+    /// one that another answer has told, perhaps a moment ago. Returns the description.
     ///
     /// # Errors
     /// The same.

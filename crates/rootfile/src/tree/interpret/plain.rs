@@ -22,7 +22,7 @@ fn single(branch: &Branch, leaf: &Leaf) -> Result<Interpretation> {
     if leaf.kind == LeafKind::Chars {
         return Ok(Interpretation::new("char*", Layout::Text(Text::Leaf), Entry::Value));
     }
-    let Numbers { scalar, shape } = numbers(branch, leaf)?;
+    let LeafNumbers { scalar, shape } = numbers(branch, leaf)?;
     let inner = brackets(&shape);
     let layout = Layout::Scalars { scalar, shape };
     let Some((counter, counter_leaf)) = leaf.count else {
@@ -40,7 +40,7 @@ fn single(branch: &Branch, leaf: &Leaf) -> Result<Interpretation> {
 
 /// The numbers of a leaf: how each is stored, and their fixed dimensions.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Numbers {
+pub(crate) struct LeafNumbers {
     scalar: Scalar,
     shape: Vec<usize>,
 }
@@ -49,10 +49,10 @@ pub(crate) struct Numbers {
 ///
 /// # Errors
 /// `Unsupported` for a leaf of no numbers.
-pub(crate) fn numbers(branch: &Branch, leaf: &Leaf) -> Result<Numbers> {
+pub(crate) fn numbers(branch: &Branch, leaf: &Leaf) -> Result<LeafNumbers> {
     let scalar = scalar_of(leaf)?;
     if branch.leaves.len() > 1 {
-        return Ok(Numbers { scalar, shape: shape_of(&[&leaf.title], leaf.len)? });
+        return Ok(LeafNumbers { scalar, shape: shape_of(&[&leaf.title], leaf.len)? });
     }
     // Reduced numbers have their range in the leaf's title and their dimensions in the branch's;
     // members of a TBranchClones have them in its name.
@@ -63,7 +63,7 @@ pub(crate) fn numbers(branch: &Branch, leaf: &Leaf) -> Result<Numbers> {
         Scalar::Number(_) => &leaf.title,
         _ => branch.title.split('/').next().unwrap_or(&branch.title),
     };
-    Ok(Numbers { scalar, shape: shape_of(&[dimensions], leaf.len)? })
+    Ok(LeafNumbers { scalar, shape: shape_of(&[dimensions], leaf.len)? })
 }
 
 /// Several leaves, one after the other in each entry: a structure of C.
@@ -99,7 +99,7 @@ fn member(
     if leaf.kind == LeafKind::Chars {
         return Ok(("char*".into(), Layout::Text(Text::Leaf)));
     }
-    let Numbers { scalar, shape } =
+    let LeafNumbers { scalar, shape } =
         numbers(branch, leaf).map_err(|error| error.within(&leaf.name))?;
     let inner = brackets(&shape);
     let numbers = Layout::Scalars { scalar, shape };
