@@ -74,6 +74,9 @@ async fn grown(
     let len = upload.len();
     let reopen = async {
         let file = session.open_to_copy(output).await?;
+        if file.is_recovered() {
+            return Err(Error::new(ErrorKind::Unsupported, "the file was never closed"));
+        }
         let writer = reopened(&file, len, options.reproducible).await?;
         Ok((writer, file))
     };
