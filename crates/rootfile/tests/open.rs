@@ -400,7 +400,7 @@ fn directories_that_contain_themselves_end() {
     assert_eq!(list.readable.len(), 2);
     let path = format!("outer{}/events", "/outer".repeat(1000));
     let found = feed::until_ready(&cyclic, &mut known, |known| opened.find(known, &path));
-    assert!(matches!(found.unwrap_err().kind, ErrorKind::Limit(_)));
+    assert!(matches!(found.unwrap_err().kind, ErrorKind::NotFound(_)));
 }
 
 #[test]

@@ -127,5 +127,5 @@ impl CountedSet {
 }
 
 fn numbers(numbers: Vec<u64>) -> Arc<Array> {
-    Arc::new(Array::Numbers { numbers: Numbers::U64(numbers.into()), shape: Vec::new() })
+    Arc::new(Array::Numbers { numbers: Numbers::U64(numbers), shape: Vec::new() })
 }
