@@ -180,7 +180,8 @@ def test_root_reads_fields_that_records_have_got(tmp_path: Path) -> None:
     with farroot.recreate(path) as file:
         file["n"] = {"muon": ak.zip({"pt": [0.5, 1.5]}), "x": [1, 2]}
     with farroot.update(path) as file:
-        file["n"].add_fields({"muon.eta": np.array([3, 4]), "muon.hits": "var * int32"})
+        file["n"].add_fields({"muon.eta": np.array([3, 4])})
+        file["n"].add_fields({"muon.hits": "var * int32"})
         record = ak.zip({"pt": [2.5], "eta": [5], "hits": [[7]]}, depth_limit=1)
         file["n"].extend({"muon": record, "x": [3]})
     expected = [
