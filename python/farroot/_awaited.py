@@ -1,44 +1,31 @@
-"""Calls in threads of their own: they are awaited, or end early where nobody waits any longer."""
+"""Calls of the engine, each in a thread of its own: the caller awaits one, or leaves it early."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from ._limits import CALLS_MAX
+from ._locks import Lock
+from ._process import Live
 from ._progress import while_waiting
 
 T = TypeVar("T")
 
 
 class Left(BaseException):
-    """Nobody waits for the call any longer: it ends, as by Ctrl-C."""
+    """The caller has left the call: the exception ends it, as Ctrl-C does."""
 
 
-@dataclass
-class _Threads:
-    """The threads of a process, made when first needed; a fork has none of its parent's."""
-
-    pid: int = 0
-    pool: ThreadPoolExecutor | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def here(self) -> ThreadPoolExecutor:
-        with self.lock:
-            if self.pool is None or self.pid != os.getpid():
-                self.pool = ThreadPoolExecutor(CALLS_MAX, thread_name_prefix="farroot")
-                self.pid = os.getpid()
-            return self.pool
-
-
-_THREADS = _Threads()
-os.register_at_fork(after_in_child=lambda: setattr(_THREADS, "lock", threading.Lock()))
+_threads: Live[ThreadPoolExecutor] = Live(
+    None, partial(ThreadPoolExecutor, CALLS_MAX, thread_name_prefix="farroot")
+)
+_lock = Lock()
 
 
 class Call(Future[T]):
@@ -47,8 +34,9 @@ class Call(Future[T]):
     def __init__(self, function: Callable[[], T]) -> None:
         super().__init__()
         self._is_left = threading.Event()
-        context = copy_context()
-        _THREADS.here().submit(context.run, self._made, function)
+        with _lock:
+            threads = _threads.here()
+        threads.submit(copy_context().run, self._made, function)
 
     def _made(self, function: Callable[[], T]) -> None:
         if not self.set_running_or_notify_cancel():

@@ -45,7 +45,7 @@ def test_what_is_awaited_equals_what_is_called(made: Path, several: list[Path]) 
 
 
 class Held:
-    """A server that answers opens when it is told to."""
+    """A server that answers opens when the test sets ``goes``."""
 
     def __init__(self) -> None:
         self.goes = threading.Event()
