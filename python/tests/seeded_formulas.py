@@ -92,7 +92,23 @@ def _python(chance: random.Random, depth: int) -> str:
 
 
 _ROOT_NUMBERS = ("flag", "i1", "i2", "i4", "u1", "u2", "u4", "f4", "f8")
-_ROOT_LISTS = ("v", "w", "fixed", "v[0]", "w[1]", "fixed[2]", "matrix[0][1]", "matrix")
+_ROOT_LISTS = (
+    "v",
+    "w",
+    "fixed",
+    "v[0]",
+    "w[1]",
+    "fixed[2]",
+    "matrix[0][1]",
+    "matrix",
+    "matrix[][1]",
+    "vec",
+    "deep",
+    "deeper",
+    "one",
+    "square",
+    "square[][1]",
+)
 _ROOT_OPERATORS = ("+", "-", "*", "/", "&", "|", "<<", ">>", "&&", "||", "^")
 _ROOT_OF_ONE = [
     "sqrt",

@@ -5,6 +5,7 @@ use rootfile::Numbers;
 use super::arithmetic::{Binary, Unary, binary, truths, unary};
 use super::broadcast::{Leaf, Lengths, Value, combine};
 use super::functions::function;
+use super::instances::Part;
 use super::items::{self, Axis, WHOLE};
 use super::node::{Node, Operator};
 use super::numbers::{Computed, Side};
@@ -23,8 +24,9 @@ pub(super) struct Entries<'a> {
     pub total: Option<u64>,
     /// Whether integers of ROOT's grammar stay integers.
     pub keeps_integers: bool,
-    /// The expression whose values are counted.
-    pub formula: &'a Node,
+    /// The columns of a formula in ROOT's grammar, with lists as long as each other; `None` within
+    /// an index.
+    pub parts: Option<&'a [Part<'a>]>,
 }
 
 impl Entries<'_> {
@@ -43,7 +45,11 @@ impl Entries<'_> {
             }
             Node::Apply("[]", arguments) => return self.item(arguments),
             Node::Apply(operator, arguments) if of_root::is_one(operator) => {
-                return of_root::value(self, operator, arguments);
+                let parts = self.parts.unwrap_or_default();
+                match parts.iter().find(|part| std::ptr::eq(part.node, node)) {
+                    Some(part) => part.value.clone(),
+                    None => of_root::value(self, operator, arguments)?,
+                }
             }
             Node::Apply(operator, arguments) => {
                 let values = arguments.iter().map(|argument| self.value(argument));

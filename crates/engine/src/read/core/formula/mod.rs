@@ -30,6 +30,7 @@ mod broadcast;
 mod constants;
 mod evaluate;
 mod functions;
+mod instances;
 mod items;
 mod node;
 mod numbers;

@@ -8,10 +8,14 @@ use rootfile::{Array, Numbers};
 use super::arithmetic::{Binary, truths};
 use super::broadcast::{Leaf, Lengths, Lists, Value, combine, listed, plain, taken};
 use super::evaluate::{Entries, beside};
+use super::instances::is_missing;
 use super::node::{Node, Operator};
 use super::numbers::{Cast, Computed, Side};
 use super::reduced::{self, Flat};
 
+/// ROOT has NaN for a comparison of these, which is neither true nor false.
+const COMPARES_MISSING: &str = "compares a list of one item with longer ones, item by item: its \
+                                entries must have as many items";
 const OVERFLOW: &str = "overflows an integer of 64 bits";
 
 /// Whether it is of ROOT's grammar.
@@ -87,6 +91,9 @@ fn kernel(operator: Operator, leaves: &[Leaf<'_>]) -> Computed<Numbers> {
         _ if leaves.iter().any(is_text) => {
             Err("computes with texts, which == and != compare, and strstr".to_owned())
         }
+        ("@?:", [Leaf::Numbers(condition), ..]) if f64::cast(*condition).any(is_missing) => {
+            Err(COMPARES_MISSING.to_owned())
+        }
         ("@?:", [Leaf::Numbers(condition), Leaf::Numbers(yes), Leaf::Numbers(no)]) => {
             super::functions::function("where", &[*condition, wide(*yes), wide(*no)])
         }
@@ -144,6 +151,14 @@ fn between(operator: Operator, left: Side<'_>, right: Side<'_>) -> Computed<Numb
         _ => None,
     };
     if let Some(each) = compares {
+        let is_known = |a: f64, b: f64| match operator {
+            "@||" if !is_missing(a) && a != 0.0 => true,
+            "@&&" if a == 0.0 => true,
+            _ => !is_missing(a) && !is_missing(b),
+        };
+        if !left.zip(&right, is_known).into_iter().all(|known| known) {
+            return Err(COMPARES_MISSING.to_owned());
+        }
         return Ok(truths(left.zip(&right, each)));
     }
     if operator == "@%" && right.any(|by| long(by) == 0) {
@@ -169,6 +184,12 @@ fn between(operator: Operator, left: Side<'_>, right: Side<'_>) -> Computed<Numb
         "@Max" => |a, b| if a >= b { a } else { b },
         _ => return Err(format!("has {} of two values", &operator[1..])),
     };
+    // The value of a formula is NaN where an item is not there, whatever is computed of it.
+    let each = |a: f64, b: f64| match (is_missing(a), is_missing(b)) {
+        (false, false) => each(a, b),
+        (true, _) => a,
+        _ => b,
+    };
     Ok(Numbers::F64(left.zip(&right, each)))
 }
 
@@ -178,14 +199,12 @@ fn of_one(operator: Operator, side: Side<'_>) -> Computed<Numbers> {
         return Ok(Numbers::I64(all.collect::<Option<_>>().ok_or(OVERFLOW)?));
     }
     let side = f64::cast(side);
-    let zero_beyond_one = |each: fn(f64) -> f64| {
-        Ok(Numbers::F64(side.map(|x| if x.abs() > 1.0 { 0.0 } else { each(x) })))
-    };
     let each: fn(f64) -> f64 = match operator {
+        "@!" if side.any(is_missing) => return Err(COMPARES_MISSING.to_owned()),
         "@!" => return Ok(truths(side.map(|x| x == 0.0))),
-        "@acos" => return zero_beyond_one(f64::acos),
-        "@asin" => return zero_beyond_one(f64::asin),
-        "@atanh" => return zero_beyond_one(libm::atanh),
+        "@acos" => |x| if x.abs() > 1.0 { 0.0 } else { x.acos() },
+        "@asin" => |x| if x.abs() > 1.0 { 0.0 } else { x.asin() },
+        "@atanh" => |x| if x.abs() > 1.0 { 0.0 } else { libm::atanh(x) },
         "@neg" => |x| -x,
         "@abs" => f64::abs,
         "@acosh" => |x| if x < 1.0 { 0.0 } else { libm::acosh(x) },
@@ -227,7 +246,7 @@ fn of_one(operator: Operator, side: Side<'_>) -> Computed<Numbers> {
         "@trunc" => f64::trunc,
         _ => return Err(format!("has {} of one value", &operator[1..])),
     };
-    Ok(Numbers::F64(side.map(each)))
+    Ok(Numbers::F64(side.map(|x| if is_missing(x) { x } else { each(x) })))
 }
 
 /// As C++ converts on the machines that ROOT runs on: a number that does not fit becomes the least

@@ -10,7 +10,7 @@ use super::broadcast::Value;
 use super::evaluate::Entries;
 use super::node::wrong;
 use super::numbers::{Cast, Side, is_float};
-use super::{Formula, Grammar};
+use super::{Formula, Grammar, instances};
 use crate::read::core::columns::{Batch, datashape};
 use remote::Result;
 
@@ -155,9 +155,13 @@ impl Program {
             numbers: run.total.is_some().then_some(&numbers),
             total: run.total,
             keeps_integers: run.keeps_integers,
-            formula: &self.formula.root,
+            parts: None,
         };
-        let value = entries.value(&self.formula.root).and_then(|value| match value {
+        let value = match self.formula.grammar {
+            Grammar::Python => entries.value(&self.formula.root),
+            Grammar::Root => instances::value(&entries, &self.formula.root),
+        };
+        let value = value.and_then(|value| match value {
             // Values of ROOT's grammar have a type, constants, too.
             value if self.formula.grammar == Grammar::Root && !run.keeps_integers => {
                 value.into_array(run.count).map(Value::Array)

@@ -4,6 +4,7 @@ use rootfile::{Array, Numbers};
 
 use super::broadcast::{Leaf, Lengths, Lists, Value, combine, listed};
 use super::evaluate::Entries;
+use super::instances;
 use super::node::{Node, Operator};
 use super::numbers::{Cast, Computed, Side};
 use super::of_root::doubles;
@@ -63,8 +64,7 @@ pub(super) fn value(of: &Entries<'_>, operator: Operator, arguments: &[Node]) ->
     let Some((first, others)) = arguments.split_first() else {
         return Err("has a sum of nothing".to_owned());
     };
-    let within = Entries { formula: first, ..*of };
-    let array = within.value(first)?.into_array(of.count)?;
+    let array = instances::value(of, first)?.into_array(of.count)?;
     let Some(condition) = others.first() else {
         let flat = Flat::of(&array)?;
         let of_all: fn(&[f64]) -> f64 = match operator {
@@ -75,7 +75,7 @@ pub(super) fn value(of: &Entries<'_>, operator: Operator, arguments: &[Node]) ->
         };
         return Ok(Value::Array(flat.each(of_all)));
     };
-    let condition = Entries { formula: condition, ..*of }.value(condition)?;
+    let condition = instances::value(of, condition)?;
     let both = [Value::Array(array), condition];
     let side = |at: usize| {
         combine(&both, Lengths::Shortest, &move |leaves: &[Leaf<'_>]| {
@@ -106,8 +106,9 @@ fn greatest(all: impl Iterator<Item = f64>) -> f64 {
 
 /// `Length$` and `Iteration$`: how many values the formula has in each entry, and which one it is.
 pub(super) fn of_instances(of: &Entries<'_>, operator: Operator) -> Computed<Value> {
-    let mut values = Vec::new();
-    gather(of, of.formula, &mut values)?;
+    let parts = of.parts.ok_or("has Length$ or Iteration$ within an index")?;
+    let values = parts.iter().map(|part| part.value.clone());
+    let values: Vec<Value> = values.filter(|value| !value.is_constant()).collect();
     if values.is_empty() {
         return Ok(Value::Float(if operator == "@Iteration$" { 0.0 } else { 1.0 }));
     }
@@ -126,27 +127,6 @@ pub(super) fn of_instances(of: &Entries<'_>, operator: Operator) -> Computed<Val
     let numbers = flat.offsets.windows(2).flat_map(|ends| 0..ends[1] - ends[0]);
     let numbers = numbers.map(|at| at as f64).collect();
     Ok(Value::Array(numbered(shape, numbers)))
-}
-
-/// The columns that say how many values a formula has.
-fn gather(of: &Entries<'_>, node: &Node, values: &mut Vec<Value>) -> Computed<()> {
-    match node {
-        Node::Apply("@double" | "@[]" | "@sizes", _) => {
-            let value = of.value(node)?;
-            if !value.is_constant() {
-                values.push(value);
-            }
-        }
-        Node::Apply("@Sum$" | "@Length$" | "@Min$" | "@Max$" | "@MinIf$" | "@MaxIf$", _) => {}
-        Node::Apply("@Alt$" | "@size", _) => {}
-        Node::Apply(_, arguments) => {
-            for argument in arguments {
-                gather(of, argument, values)?;
-            }
-        }
-        _ => {}
-    }
-    Ok(())
 }
 
 /// The same lists with other numbers in them.
