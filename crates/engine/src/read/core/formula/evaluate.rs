@@ -5,7 +5,7 @@ use rootfile::Numbers;
 use super::arithmetic::{Binary, Unary, binary, truths, unary};
 use super::broadcast::{Leaf, Lengths, Value, combine};
 use super::functions::function;
-use super::instances::Part;
+use super::instances::{AlignedColumn, aligned_columns};
 use super::items::{self, Axis, WHOLE};
 use super::node::{Node, Operator};
 use super::numbers::{Computed, Side};
@@ -26,7 +26,7 @@ pub(super) struct Entries<'a> {
     pub keeps_integers: bool,
     /// The columns of a formula in ROOT's grammar, with lists as long as each other; `None` within
     /// an index.
-    pub parts: Option<&'a [Part<'a>]>,
+    pub parts: Option<&'a [AlignedColumn<'a>]>,
 }
 
 impl Entries<'_> {
@@ -56,6 +56,13 @@ impl Entries<'_> {
                 return self.applied(operator, &values.collect::<Computed<Vec<_>>>()?);
             }
         })
+    }
+
+    /// The value of a formula in ROOT's grammar, or of the argument of a reduction.
+    pub fn of_formula(&self, formula: &Node) -> Computed<Value> {
+        let alone = Entries { parts: None, ..*self };
+        let parts = aligned_columns(formula, &|node| alone.value(node))?;
+        Entries { parts: Some(&parts), ..*self }.value(formula)
     }
 
     /// An operator or a function of Python's grammar.

@@ -10,7 +10,6 @@ use std::ops::Range;
 use rootfile::{Array, Numbers};
 
 use super::broadcast::{Lists, Value, listed, taken};
-use super::evaluate::Entries;
 use super::items::dimensions;
 use super::node::Node;
 use super::numbers::{Cast, Computed, Side};
@@ -23,32 +22,42 @@ pub(super) fn is_missing(x: f64) -> bool {
 }
 
 /// A column of a formula, or items of one, and its values.
-pub(super) struct Part<'a> {
+pub(super) struct AlignedColumn<'a> {
     pub node: &'a Node,
     pub value: Value,
 }
 
-/// The value of a formula, or of the argument of a reduction such as `Sum$`.
-pub(super) fn value(of: &Entries<'_>, formula: &Node) -> Computed<Value> {
+/// Computes a part of a formula by itself.
+pub(super) type Alone<'a> = &'a dyn Fn(&Node) -> Computed<Value>;
+
+/// The columns of a formula, or of the argument of a reduction such as `Sum$`, with lists as long
+/// as each other.
+pub(super) fn aligned_columns<'a>(
+    formula: &'a Node,
+    alone: Alone<'_>,
+) -> Computed<Vec<AlignedColumn<'a>>> {
     let mut parts = Vec::new();
-    gather(of, formula, &mut parts)?;
-    refuse_items_of_other_dimensions(of, &parts)?;
+    gather(formula, alone, &mut parts)?;
+    refuse_items_of_other_dimensions(&parts, alone)?;
     align(&mut parts)?;
-    Entries { parts: Some(&parts), ..*of }.value(formula)
+    Ok(parts)
 }
 
 /// The columns that determine how many values a formula has.
-fn gather<'a>(of: &Entries<'_>, node: &'a Node, parts: &mut Vec<Part<'a>>) -> Computed<()> {
+fn gather<'a>(
+    node: &'a Node,
+    alone: Alone<'_>,
+    parts: &mut Vec<AlignedColumn<'a>>,
+) -> Computed<()> {
     match node {
         Node::Apply("@double" | "@[]" | "@sizes", _) => {
-            let value = Entries { parts: None, ..*of }.value(node)?;
-            parts.push(Part { node, value });
+            parts.push(AlignedColumn { node, value: alone(node)? });
         }
         Node::Apply("@Sum$" | "@Length$" | "@Min$" | "@Max$" | "@MinIf$" | "@MaxIf$", _) => {}
         Node::Apply("@Alt$" | "@size", _) => {}
         Node::Apply(_, arguments) => {
             for argument in arguments {
-                gather(of, argument, parts)?;
+                gather(argument, alone, parts)?;
             }
         }
         _ => {}
@@ -59,8 +68,8 @@ fn gather<'a>(of: &Entries<'_>, node: &'a Node, parts: &mut Vec<Part<'a>>) -> Co
 /// # Errors
 /// For `m[1]` beside the whole of `m`: ROOT numbers the items of `m[1]` by those of `m`, and so
 /// reads behind its end.
-fn refuse_items_of_other_dimensions(of: &Entries<'_>, parts: &[Part<'_>]) -> Computed<()> {
-    let rank = |part: &Part<'_>| match &part.value {
+fn refuse_items_of_other_dimensions(parts: &[AlignedColumn<'_>], alone: Alone<'_>) -> Computed<()> {
+    let rank = |part: &AlignedColumn<'_>| match &part.value {
         Value::Array(array) => dimensions(array) - 1,
         _ => 0,
     };
@@ -70,8 +79,7 @@ fn refuse_items_of_other_dimensions(of: &Entries<'_>, parts: &[Part<'_>]) -> Com
         let Some(first) = arguments.get(1).filter(|index| **index != Node::Nothing) else {
             continue;
         };
-        let within = Entries { parts: None, ..*of };
-        if within.value(first)?.is_constant() {
+        if alone(first)?.is_constant() {
             return Err("has an item of an array, which is a list, beside an array of more \
                         dimensions: ROOT pairs them by other indices than those of the list"
                 .to_owned());
@@ -81,7 +89,7 @@ fn refuse_items_of_other_dimensions(of: &Entries<'_>, parts: &[Part<'_>]) -> Com
 }
 
 /// Gives the lists of an entry as many items.
-fn align(parts: &mut [Part<'_>]) -> Computed<()> {
+fn align(parts: &mut [AlignedColumn<'_>]) -> Computed<()> {
     let mut places = Vec::new();
     let mut arrays = Vec::new();
     for (at, part) in parts.iter().enumerate() {

@@ -10,7 +10,7 @@ use super::broadcast::Value;
 use super::evaluate::Entries;
 use super::node::wrong;
 use super::numbers::{Cast, Side, is_float};
-use super::{Formula, Grammar, instances};
+use super::{Formula, Grammar};
 use crate::read::core::columns::{Batch, datashape};
 use remote::Result;
 
@@ -159,7 +159,7 @@ impl Program {
         };
         let value = match self.formula.grammar {
             Grammar::Python => entries.value(&self.formula.root),
-            Grammar::Root => instances::value(&entries, &self.formula.root),
+            Grammar::Root => entries.of_formula(&self.formula.root),
         };
         let value = value.and_then(|value| match value {
             // Values of ROOT's grammar have a type, constants, too.

@@ -4,7 +4,6 @@ use rootfile::{Array, Numbers};
 
 use super::broadcast::{Leaf, Lengths, Lists, Value, combine, listed};
 use super::evaluate::Entries;
-use super::instances;
 use super::node::{Node, Operator};
 use super::numbers::{Cast, Computed, Side};
 use super::of_root::doubles;
@@ -64,7 +63,7 @@ pub(super) fn value(of: &Entries<'_>, operator: Operator, arguments: &[Node]) ->
     let Some((first, others)) = arguments.split_first() else {
         return Err("has a sum of nothing".to_owned());
     };
-    let array = instances::value(of, first)?.into_array(of.count)?;
+    let array = of.of_formula(first)?.into_array(of.count)?;
     let Some(condition) = others.first() else {
         let flat = Flat::of(&array)?;
         let of_all: fn(&[f64]) -> f64 = match operator {
@@ -75,7 +74,7 @@ pub(super) fn value(of: &Entries<'_>, operator: Operator, arguments: &[Node]) ->
         };
         return Ok(Value::Array(flat.each(of_all)));
     };
-    let condition = instances::value(of, condition)?;
+    let condition = of.of_formula(condition)?;
     let both = [Value::Array(array), condition];
     let side = |at: usize| {
         combine(&both, Lengths::Shortest, &move |leaves: &[Leaf<'_>]| {
