@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mutex::Mutex;
@@ -23,6 +23,8 @@ const MOMENT: Duration = Duration::from_secs(1);
 const AT_WORK_FILES: usize = 10;
 /// In this time a connection that has to end has closed its files.
 const CLOSE_TIME: Duration = Duration::from_secs(1);
+/// How often connections are looked at while the server ends.
+const DRAIN_LOOK: Duration = Duration::from_millis(50);
 /// How often connections are looked at.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -35,6 +37,7 @@ pub struct Clients {
     long_writes: Arc<Semaphore>,
     slow_writes: Arc<Semaphore>,
     state: Mutex<State>,
+    is_draining: AtomicBool,
 }
 
 /// Room in memory that connections share: those of one address, or all.
@@ -156,7 +159,50 @@ impl Clients {
         let long_writes = Arc::new(Semaphore::new(limits.long_writes));
         let slow_writes = Arc::new(Semaphore::new(limits.slow_writes));
         let state = Mutex::default();
-        Arc::new(Clients { limits, memory, files, long_writes, slow_writes, state })
+        let is_draining = AtomicBool::new(false);
+        Arc::new(Clients { limits, memory, files, long_writes, slow_writes, state, is_draining })
+    }
+
+    /// Connections at present.
+    pub fn count(&self) -> usize {
+        self.state.lock().connections.len()
+    }
+
+    /// Whether the server ends: no connection is taken any more.
+    pub fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Relaxed)
+    }
+
+    /// Ends each connection as soon as it is idle and has no file open, and after `most` all
+    /// others. Returns how many these were.
+    pub async fn drain(&self, most: Duration) -> usize {
+        self.is_draining.store(true, Ordering::Relaxed);
+        let until = Instant::now() + most;
+        while self.end_idle() > 0 && Instant::now() < until {
+            tokio::time::sleep(DRAIN_LOOK).await;
+        }
+        let mut state = self.state.lock();
+        let rest: Vec<u64> = state.connections.keys().copied().collect();
+        rest.iter().for_each(|id| state.remove(*id));
+        rest.len()
+    }
+
+    /// Ends connections without a request and without an open file; returns how many stay.
+    fn end_idle(&self) -> usize {
+        let mut state = self.state.lock();
+        let is_idle = |client: &Connected| {
+            let now = client.activity.now.lock();
+            let has_none = client.activity.files.load(Ordering::Relaxed) == 0;
+            match now.phase {
+                Phase::Idle => has_none,
+                Phase::Opening => now.since.elapsed() >= MOMENT,
+                _ => false,
+            }
+        };
+        let idle = state.connections.iter().filter(|(_, client)| is_idle(client));
+        let idle: Vec<u64> = idle.map(|(id, _)| *id).collect();
+        idle.into_iter().for_each(|id| state.remove(id));
+        state.connections.len()
     }
 
     /// A place for a new connection, that of another if need be; `None` where all are at work.
@@ -311,6 +357,11 @@ impl Client {
 
     pub fn limits(&self) -> &Limits {
         &self.clients.limits
+    }
+
+    /// All connections of the server.
+    pub fn all(&self) -> &Clients {
+        &self.clients
     }
 
     /// Waits until the connection shall end.

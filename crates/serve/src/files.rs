@@ -8,7 +8,7 @@ use std::path::Path;
 use remote::address::Address;
 use remote::{Algorithm, Checksum};
 
-use super::clients::Client;
+use super::clients::{Client, Clients};
 use super::far::{CacheRules, CacheStatus, FarFile, FarFiles};
 use super::folder::{FolderFile, FolderFiles, Stat};
 
@@ -84,10 +84,10 @@ impl Files {
     }
 
     /// A proxy's figures, where the name is theirs.
-    pub fn metrics(&self, written: &str) -> Option<io::Result<String>> {
+    pub async fn metrics(&self, written: &str, clients: &Clients) -> Option<io::Result<String>> {
         match self {
             Files::Folder(_) => None,
-            Files::Far(far) => far.metrics(written).transpose(),
+            Files::Far(far) => far.metrics(written, clients).await.transpose(),
         }
     }
 

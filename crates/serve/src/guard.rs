@@ -11,6 +11,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{AUTHORIZATION, HeaderMap};
+use mutex::Mutex;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -31,9 +32,30 @@ pub struct Protection {
     pub users: Option<PathBuf>,
 }
 
-/// The same, ready to be used.
-#[derive(Clone, Default)]
-pub struct Guard {
+impl Protection {
+    /// This, with the files of another where this names none.
+    #[must_use]
+    pub fn or(self, other: Protection) -> Protection {
+        Protection {
+            tls: self.tls.or(other.tls),
+            tokens: self.tokens.or(other.tokens),
+            users: self.users.or(other.users),
+        }
+    }
+}
+
+/// The same, ready to be used. All clones change together when the files are read again.
+#[derive(Clone)]
+pub struct Guard(Arc<GuardFiles>);
+
+struct GuardFiles {
+    protection: Protection,
+    state: Mutex<GuardState>,
+}
+
+/// The content of the files. Cheap to clone.
+#[derive(Clone)]
+struct GuardState {
     acceptor: Option<TlsAcceptor>,
     /// `None` where anyone may read.
     wanted: Option<Arc<Wanted>>,
@@ -60,36 +82,32 @@ impl Guard {
     /// # Errors
     /// A file cannot be read or is malformed; there is something to protect and no TLS.
     pub fn new(protection: &Protection) -> io::Result<Self> {
-        let Protection { tls, tokens, users } = protection;
-        let acceptor = tls.as_ref().map(|(certificate, key)| acceptor(certificate, key));
-        let acceptor = acceptor.transpose()?;
-        if tokens.is_none() && users.is_none() {
-            return Ok(Guard { acceptor, wanted: None });
-        }
-        if acceptor.is_none() {
-            let what = "tokens and passwords are taken within TLS only: name a certificate, too";
-            return Err(Error::new(ErrorKind::InvalidInput, what));
-        }
-        let lines =
-            |path: &Option<PathBuf>| path.as_ref().map_or(Ok(Vec::new()), |path| lines(path));
-        let has_users = users.is_some();
-        let users = lines(users)?;
-        if users.iter().any(|user| !user.expose_secret().contains(':')) {
-            return Err(Error::new(
-                ErrorKind::InvalidData,
-                "a user without a colon and a password",
-            ));
-        }
-        let wanted = Wanted { tokens: lines(tokens)?, users, has_users };
-        Ok(Guard { acceptor, wanted: Some(Arc::new(wanted)) })
+        let state = Mutex::new(GuardState::read(protection)?);
+        Ok(Guard(Arc::new(GuardFiles { protection: protection.clone(), state })))
+    }
+
+    /// Reads the files again. Connections stay; their next requests need a credential that is still
+    /// listed, and new connections get the new certificate.
+    ///
+    /// # Errors
+    /// As [`Guard::new`]; then everything stays as it was.
+    pub fn reload(&self) -> io::Result<()> {
+        let state = GuardState::read(&self.0.protection)?;
+        *self.0.state.lock() = state;
+        Ok(())
+    }
+
+    fn wanted(&self) -> Option<Arc<Wanted>> {
+        self.0.state.lock().wanted.clone()
     }
 
     pub fn has_tls(&self) -> bool {
-        self.acceptor.is_some()
+        self.0.protection.tls.is_some()
     }
 
     pub fn is_open(&self) -> bool {
-        self.wanted.is_none()
+        let Protection { tokens, users, .. } = &self.0.protection;
+        tokens.is_none() && users.is_none()
     }
 
     /// The stream within TLS.
@@ -97,19 +115,20 @@ impl Guard {
     /// # Errors
     /// The handshake fails, or there is no TLS here.
     pub async fn within(&self, stream: impl Stream + 'static) -> io::Result<Box<dyn Stream>> {
-        let Some(acceptor) = &self.acceptor else { return Err(ErrorKind::Unsupported.into()) };
+        let acceptor = self.0.state.lock().acceptor.clone();
+        let Some(acceptor) = acceptor else { return Err(ErrorKind::Unsupported.into()) };
         Ok(Box::new(acceptor.accept(stream).await?))
     }
 
     /// Whether a token is one of those that may read.
     pub fn knows(&self, token: &[u8]) -> bool {
-        let Some(wanted) = &self.wanted else { return true };
+        let Some(wanted) = self.wanted() else { return true };
         wanted.tokens.iter().any(|known| is_same(known.expose_secret().as_bytes(), token))
     }
 
     /// Whether an HTTP request within TLS may read.
     pub fn lets_in(&self, headers: &HeaderMap) -> bool {
-        let Some(wanted) = &self.wanted else { return true };
+        let Some(wanted) = self.wanted() else { return true };
         let Some((kind, shown)) = headers
             .get(AUTHORIZATION)
             .and_then(|value| value.to_str().ok()?.trim().split_once(' '))
@@ -129,11 +148,39 @@ impl Guard {
 
     /// The values of `WWW-Authenticate`.
     pub fn challenges(&self) -> Vec<&'static str> {
-        let has_users = self.wanted.as_ref().is_some_and(|wanted| wanted.has_users);
-        let has_tokens = self.wanted.as_ref().is_some_and(|wanted| !wanted.tokens.is_empty());
+        let wanted = self.wanted();
+        let has_users = wanted.as_ref().is_some_and(|wanted| wanted.has_users);
+        let has_tokens = wanted.is_some_and(|wanted| !wanted.tokens.is_empty());
         let all =
             [(has_tokens, "Bearer realm=\"farroot\""), (has_users, "Basic realm=\"farroot\"")];
         all.into_iter().filter_map(|(is_wanted, text)| is_wanted.then_some(text)).collect()
+    }
+}
+
+impl GuardState {
+    fn read(protection: &Protection) -> io::Result<Self> {
+        let Protection { tls, tokens, users } = protection;
+        let acceptor = tls.as_ref().map(|(certificate, key)| acceptor(certificate, key));
+        let acceptor = acceptor.transpose()?;
+        if tokens.is_none() && users.is_none() {
+            return Ok(GuardState { acceptor, wanted: None });
+        }
+        if acceptor.is_none() {
+            let what = "tokens and passwords are taken within TLS only: name a certificate, too";
+            return Err(Error::new(ErrorKind::InvalidInput, what));
+        }
+        let lines =
+            |path: &Option<PathBuf>| path.as_ref().map_or(Ok(Vec::new()), |path| lines(path));
+        let has_users = users.is_some();
+        let users = lines(users)?;
+        if users.iter().any(|user| !user.expose_secret().contains(':')) {
+            return Err(Error::new(
+                ErrorKind::InvalidData,
+                "a user without a colon and a password",
+            ));
+        }
+        let wanted = Wanted { tokens: lines(tokens)?, users, has_users };
+        Ok(GuardState { acceptor, wanted: Some(Arc::new(wanted)) })
     }
 }
 

@@ -16,6 +16,7 @@ mod http;
 mod limits;
 mod memory;
 mod neighbours;
+mod service;
 mod shaped;
 mod sock_diag;
 mod stream;
@@ -27,10 +28,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mutex::Mutex;
 use remote::report::Report;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 
 use self::clients::{Client, Clients};
 use self::far::FarFiles;
@@ -68,6 +71,8 @@ pub struct Server {
     http_address: SocketAddr,
     has_tls: bool,
     files: Files,
+    shared: Arc<Shared>,
+    listeners: Mutex<Vec<AbortHandle>>,
     runtime: Option<Runtime>,
 }
 
@@ -121,10 +126,11 @@ impl Server {
             refusals: Arc::new(Semaphore::new(REFUSALS_MAX)),
         });
         runtime.spawn(shared.clients.clone().watch());
-        for listener in [Some(listener), extra].into_iter().flatten() {
-            runtime.spawn(accept(listener, shared.clone()));
-        }
-        Ok(Server { address, http_address, has_tls, files, runtime: Some(runtime) })
+        let listeners = [Some(listener), extra].into_iter().flatten();
+        let accept = |listener| runtime.spawn(accept(listener, shared.clone())).abort_handle();
+        let listeners = Mutex::new(listeners.map(accept).collect());
+        let runtime = Some(runtime);
+        Ok(Server { address, http_address, has_tls, files, shared, listeners, runtime })
     }
 
     /// Where it listens.
@@ -151,13 +157,6 @@ impl Server {
         match &self.files {
             Files::Folder(_) => None,
             Files::Far(far) => Some(far.report()),
-        }
-    }
-
-    /// Waits until the bytes read of far files are in the disk cache, if there is one. Blocks.
-    pub fn flush(&self) {
-        if let Files::Far(far) = &self.files {
-            far.flush();
         }
     }
 
@@ -191,6 +190,7 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 }
 
 /// State that all connections share.
+#[derive(Debug)]
 struct Shared {
     files: Files,
     guard: Guard,

@@ -137,3 +137,24 @@ fn a_user_with_a_password_may_read() {
         assert!(!error.to_string().contains("ada:"), "{error}");
     }
 }
+
+/// The list of tokens was read once, when the server started.
+#[test]
+fn a_reload_changes_who_may_read_and_ends_no_connection() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path(), true, false);
+    let url = format!("{}f.root", server.root_url());
+    assert_eq!(read(folder.path(), &url, Some("marker-token")).unwrap(), CONTENT);
+    std::fs::write(folder.path().join("tokens"), "another-token\n").unwrap();
+    server.reload().unwrap();
+    assert_eq!(read(folder.path(), &url, Some("another-token")).unwrap(), CONTENT);
+    let error = read(folder.path(), &url, Some("marker-token")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unauthenticated, "{error}");
+    // A damaged file leaves all as it was.
+    std::fs::write(folder.path().join("cert.pem"), "nothing").unwrap();
+    std::fs::write(folder.path().join("tokens"), "third\n").unwrap();
+    let error = server.reload().unwrap_err();
+    assert!(error.to_string().contains("cert.pem"), "{error}");
+    std::fs::write(folder.path().join("cert.pem"), "").unwrap();
+    assert!(server.reload().is_err());
+}

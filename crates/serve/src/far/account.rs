@@ -1,10 +1,13 @@
 //! Counts of a proxy: requests of its clients, and bytes from origins.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::{Engine, Opens, OpensAhead, Used, Ways};
 use mutex::Mutex;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use remote::address::Address;
 use remote::cache::counters::CacheCounters;
 use remote::fetch::tally::Tally;
 use remote::source::held::CACHE;
@@ -43,6 +46,13 @@ pub struct Figures {
     pub origin_bytes: u64,
     /// Bytes received from origins as metadata of files.
     pub origin_metadata: u64,
+    /// Connections of clients, and whether the server ends.
+    pub connections: u64,
+    pub is_draining: bool,
+    /// Bytes of the cache on the disk, its limit, and the free bytes of the disk; zeros without.
+    pub cache_disk_bytes: u64,
+    pub cache_bytes_max: u64,
+    pub cache_free_bytes: u64,
 }
 
 impl Figures {
@@ -61,17 +71,57 @@ impl Figures {
     }
 }
 
+/// Times by origin, in seconds.
+pub type Times = Family<[(&'static str, String); 1], Histogram>;
+
+/// Origins whose times are counted apart; those of further ones are counted together.
+const ORIGINS_MAX: usize = 64;
+
 /// The figures while they grow.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Account {
     opens: AtomicU64,
     handed_out: Mutex<(u64, Ways)>,
+    origins: Mutex<BTreeSet<String>>,
+    /// From a client's open to its answer, and from its read to each piece of the answer.
+    pub open_times: Times,
+    pub read_times: Times,
+}
+
+impl Default for Account {
+    fn default() -> Self {
+        // From a millisecond to half a minute.
+        let times =
+            || Times::new_with_constructor(|| Histogram::new(exponential_buckets(0.001, 2.0, 16)));
+        Account {
+            opens: AtomicU64::default(),
+            handed_out: Mutex::default(),
+            origins: Mutex::default(),
+            open_times: times(),
+            read_times: times(),
+        }
+    }
 }
 
 impl Account {
     /// A client has opened a file.
     pub fn opened(&self) {
         self.opens.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The label of an origin's times: of `root://eos.example//store/file` that is
+    /// `root://eos.example`.
+    pub fn label(&self, address: &Address) -> [(&'static str, String); 1] {
+        let scheme = address.scheme().name();
+        let host = address.host().unwrap_or_default();
+        let origin = format!("{scheme}://{host}");
+        let mut origins = self.origins.lock();
+        let is_counted = origins.len() < ORIGINS_MAX || origins.contains(&origin);
+        if !is_counted {
+            return [("origin", "other".to_owned())];
+        }
+        origins.insert(origin.clone());
+        [("origin", origin)]
     }
 
     /// Counts bytes delivered to a client, and where they were.
@@ -112,6 +162,7 @@ impl Account {
             origin_failures: sum(|tally| tally.failures),
             origin_bytes: sum(|tally| tally.bytes_received),
             origin_metadata,
+            ..Figures::default()
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -14,7 +14,17 @@ const LINES_MAX: usize = 4096;
 
 /// Where lines go. A thread writes them.
 #[derive(Debug)]
-pub struct AccessLog(SyncSender<String>);
+pub struct AccessLog {
+    path: PathBuf,
+    work: SyncSender<Work>,
+}
+
+/// The work of the thread that writes.
+enum Work {
+    Line(String),
+    /// Goes on in another file.
+    Continue(Box<dyn Write + Send>),
+}
 
 /// One line.
 #[derive(Debug, Serialize)]
@@ -37,15 +47,23 @@ impl AccessLog {
     /// # Errors
     /// The file cannot be written.
     pub fn start(path: &Path) -> io::Result<Self> {
-        let out: Box<dyn Write + Send> = match path == Path::new("-") {
-            true => Box::new(io::stderr()),
-            false => Box::new(remote::open_to_append(path).map_err(io::Error::other)?),
-        };
-        let (lines, waiting) = sync_channel(LINES_MAX);
+        let out = opened(path)?;
+        let (work, waiting) = sync_channel(LINES_MAX);
         std::thread::Builder::new()
             .name("access-log".to_owned())
             .spawn(move || write_all(out, &waiting))?;
-        Ok(AccessLog(lines))
+        Ok(AccessLog { path: path.to_owned(), work })
+    }
+
+    /// Opens the file by its name again, after another program has renamed it.
+    ///
+    /// # Errors
+    /// As [`AccessLog::start`]; then lines go where they went.
+    pub fn reopen(&self) -> io::Result<()> {
+        let out = opened(&self.path)?;
+        // Lines that have waited so far belong into the old file.
+        let ended = |_| io::Error::other("the thread that writes the access log has ended");
+        self.work.send(Work::Continue(out)).map_err(ended)
     }
 
     /// A client has closed a file.
@@ -53,13 +71,23 @@ impl AccessLog {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let line = Line { time: now.as_secs_f64(), client, file, size, bytes, seconds };
         let Ok(text) = serde_json::to_string(&line) else { return };
-        let _ = self.0.try_send(text);
+        let _ = self.work.try_send(Work::Line(text));
     }
 }
 
-fn write_all(mut out: Box<dyn Write>, lines: &Receiver<String>) {
-    while let Ok(line) = lines.recv() {
-        // A log that cannot be written is no reason to serve no files.
-        let _ = writeln!(out, "{line}");
+fn opened(path: &Path) -> io::Result<Box<dyn Write + Send>> {
+    Ok(match path == Path::new("-") {
+        true => Box::new(io::stderr()),
+        false => Box::new(remote::open_to_append(path).map_err(io::Error::other)?),
+    })
+}
+
+fn write_all(mut out: Box<dyn Write>, waiting: &Receiver<Work>) {
+    while let Ok(work) = waiting.recv() {
+        match work {
+            // A log that cannot be written is no reason to serve no files.
+            Work::Line(line) => drop(writeln!(out, "{line}")),
+            Work::Continue(other) => out = other,
+        }
     }
 }

@@ -10,16 +10,20 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use super::account::Figures;
+use super::account::{Account, Figures};
 
 /// The figures as they are now.
 #[derive(Debug)]
 struct Snapshot(Figures);
 
 /// The text that a scraper reads.
-pub fn text(figures: &Figures) -> String {
+pub fn text(figures: &Figures, account: &Account) -> String {
     let mut registry = Registry::with_prefix("farroot_proxy");
     registry.register_collector(Box::new(Snapshot(figures.clone())));
+    let opens = "Seconds from a client's open to its answer, by origin";
+    registry.register("open_seconds", opens, account.open_times.clone());
+    let reads = "Seconds from a client's read to each piece of its answer, by origin";
+    registry.register("read_seconds", reads, account.read_times.clone());
     let mut text = String::new();
     // Writing to a text never fails.
     let _ = encode(&mut text, &registry);
@@ -110,21 +114,40 @@ fn families(figures: &Figures) -> Vec<Family<'_>> {
     ]
 }
 
-fn gauges(figures: &Figures) -> [(&'static str, &'static str, u64); 3] {
+fn gauges(figures: &Figures) -> [(&'static str, &'static str, u64); 9] {
     let predicted = "Bytes of origins for predictions that are here, not asked for so far";
     let ahead = "Files that are open at origins before a client has asked for them";
     [
         ("predicted_bytes", predicted, figures.predicted_here()),
         ("files_ahead", ahead, figures.opens_ahead.waiting()),
         ("files_open", "Files that are open at origins for clients", figures.files_open),
+        ("connections", "Connections of clients", figures.connections),
+        ("draining", "1 while the proxy ends", figures.is_draining.into()),
+        ("memory_bytes", "Memory of the process", resident_bytes()),
+        ("cache_disk_bytes", "Bytes of the cache on the disk", figures.cache_disk_bytes),
+        ("cache_limit_bytes", "The cache's limit", figures.cache_bytes_max),
+        ("cache_disk_free_bytes", "Free bytes of the cache's disk", figures.cache_free_bytes),
     ]
 }
 
-fn counters(figures: &Figures) -> [(&'static str, &'static str, u64); 3] {
+/// 0 where the system does not say.
+fn resident_bytes() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").ok();
+    let pages = pages.and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
+    pages.unwrap_or(0) * rustix::param::page_size() as u64
+}
+
+fn counters(figures: &Figures) -> [(&'static str, &'static str, u64); 6] {
+    let evicted = "Bytes that the cache has removed to make room";
+    let damaged = "Records of the cache that differed from the written ones";
+    let stored = "Bytes that were added to the cache";
     [
         ("opens", "Files that clients have opened", figures.opens),
         ("origin_requests", "Requests to origins", figures.origin_requests),
         ("origin_failures", "Requests to origins that failed", figures.origin_failures),
+        ("cache_stored_bytes", stored, figures.cache.stored_bytes),
+        ("cache_evicted_bytes", evicted, figures.cache.evicted_bytes),
+        ("cache_damaged_records", damaged, figures.cache.damaged),
     ]
 }
 
@@ -144,7 +167,9 @@ mod tests {
         };
         let ways = Ways { hit: 1, joined: 2, missed: 400 };
         let open_errors = [("NotFound".to_owned(), 3)].into();
-        let text = text(&Figures {
+        let account = Account::default();
+        account.open_times.get_or_create(&[("origin", "root://a".to_owned())]).observe(0.003);
+        let figures = Figures {
             opens: 9,
             origin_opens: 2,
             cache_opens: 3,
@@ -155,8 +180,12 @@ mod tests {
             origin_bytes: 1000,
             origin_metadata: 8,
             open_errors,
+            connections: 7,
+            is_draining: true,
+            cache_disk_bytes: 11,
             ..Figures::default()
-        });
+        };
+        let text = text(&figures, &account);
         for line in [
             "farroot_proxy_delivered_bytes_total{from=\"hit\"} 1",
             "farroot_proxy_delivered_bytes_total{from=\"joined\"} 2",
@@ -179,6 +208,11 @@ mod tests {
             "farroot_proxy_opens_ahead_total{file=\"failed\"} 6",
             "farroot_proxy_files_ahead 3",
             "farroot_proxy_files_open 5",
+            "farroot_proxy_connections 7",
+            "farroot_proxy_draining 1",
+            "farroot_proxy_cache_disk_bytes 11",
+            "farroot_proxy_open_seconds_bucket{le=\"0.002\",origin=\"root://a\"} 0",
+            "farroot_proxy_open_seconds_bucket{le=\"0.004\",origin=\"root://a\"} 1",
         ] {
             assert!(text.lines().any(|have| have == line), "{line}: {text}");
         }

@@ -28,6 +28,7 @@ use std::time::Duration;
 
 use engine::{Arrivals, Engine, Watched, Ways};
 use mutex::Mutex;
+use prometheus_client::metrics::histogram::Histogram;
 use remote::address::{Address, CacheUse};
 use remote::credentials::Wallet;
 use remote::report::Report;
@@ -39,7 +40,7 @@ use tokio::time::Instant;
 use self::account::Account;
 use self::log::AccessLog;
 use self::written::WrittenFiles;
-use crate::clients::{Client, FilePlace};
+use crate::clients::{Client, Clients, FilePlace};
 use crate::files::Name;
 use crate::folder::Stat;
 
@@ -134,6 +135,7 @@ struct ClientFile {
     opened: Instant,
     /// Its key among the files that are open.
     key: String,
+    read_times: Histogram,
     bytes: AtomicU64,
     _place: FilePlace,
 }
@@ -192,6 +194,7 @@ impl FarFiles {
         rules: CacheRules,
     ) -> io::Result<FarFile> {
         let address = self.allowed(name).map_err(failure)?;
+        let begin = Instant::now();
         let place = client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
         let opened = self.opened(&address, rules.cache_use).await.map_err(failure)?;
         let was_too_old = is_too_old(&opened, rules.age_max);
@@ -199,9 +202,14 @@ impl FarFiles {
             true => self.opened_anew(&address, rules.cache_use).await.map_err(failure)?,
             false => opened,
         };
-        self.0.account.opened();
+        let account = &self.0.account;
+        account.opened();
+        let label = account.label(&address);
+        let seconds = begin.elapsed().as_secs_f64();
+        account.open_times.get_or_create(&label).observe(seconds);
         let client_file = ClientFile {
             origin,
+            read_times: account.read_times.get_or_create_owned(&label),
             watched,
             was_too_old,
             files: self.clone(),
@@ -238,6 +246,14 @@ impl FarFiles {
         self.0.engine.remote().report()
     }
 
+    /// Opens the access log by its name again.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn reopen_log(&self) -> io::Result<()> {
+        self.0.log.as_ref().map_or(Ok(()), AccessLog::reopen)
+    }
+
     /// Waits until the received bytes are in the disk cache, if there is one. Blocks.
     pub fn flush(&self) {
         self.0.engine.remote().cache().iter().for_each(remote::cache::Cache::flush);
@@ -248,9 +264,24 @@ impl FarFiles {
     ///
     /// # Errors
     /// `PermissionDenied` without the secret.
-    pub fn metrics(&self, written: &str) -> io::Result<Option<String>> {
+    pub async fn metrics(&self, written: &str, clients: &Clients) -> io::Result<Option<String>> {
         let name = name::behind_secret(written, self.0.secret.as_ref()).map_err(failure)?;
-        Ok((name == METRICS).then(|| metrics::text(&self.figures())))
+        if name != METRICS {
+            return Ok(None);
+        }
+        let cache = self.0.engine.remote().cache();
+        // It looks at each segment on the disk.
+        let totals = tokio::task::spawn_blocking(move || cache.map(|cache| cache.totals()));
+        let totals = totals.await.ok().flatten().unwrap_or_default();
+        let figures = Figures {
+            connections: clients.count() as u64,
+            is_draining: clients.is_draining(),
+            cache_disk_bytes: totals.disk_bytes,
+            cache_bytes_max: totals.bytes_max,
+            cache_free_bytes: totals.free_bytes,
+            ..self.figures()
+        };
+        Ok(Some(metrics::text(&figures, &self.0.account)))
     }
 
     /// The same as numbers.
@@ -431,6 +462,11 @@ impl FarFile {
 
     fn want(&self, ranges: Vec<Range<u64>>) -> Arrivals {
         self.0.watched.read(ranges)
+    }
+
+    /// A piece has arrived so long after its request.
+    fn arrived(&self, after: Duration) {
+        self.0.read_times.observe(after.as_secs_f64());
     }
 
     fn count(&self, bytes: u64, ways: Ways) {

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use engine::{Arrival, Arrivals, Ways};
 use futures::stream::SelectAll;
 use futures::{FutureExt, Stream, StreamExt};
+use tokio::time::Instant;
 
 use super::FarFile;
 use super::failure::failure;
@@ -53,6 +54,7 @@ impl Stream for Batch {
 struct Piece {
     room: Option<Reservation>,
     bytes: Option<Bytes>,
+    requested: Instant,
     /// Where the bytes were when they were requested.
     ways: Ways,
 }
@@ -150,7 +152,12 @@ impl Reading {
                 self.waiting.pop_front();
             }
         }
-        self.pieces.push_back(Piece { room: Some(room), bytes: None, ways: Ways::default() });
+        self.pieces.push_back(Piece {
+            room: Some(room),
+            bytes: None,
+            requested: Instant::now(),
+            ways: Ways::default(),
+        });
     }
 
     /// Wants the last of the pieces, which have these ranges.
@@ -168,6 +175,7 @@ impl Reading {
         let piece = number.checked_sub(self.handed_out).and_then(|at| self.pieces.get_mut(at));
         let Some(piece) = piece else { return Ok(()) };
         piece.ways = arrival.ways;
+        self.file.arrived(piece.requested.elapsed());
         let held = HeldBytes { arrival, _room: piece.room.take() };
         piece.bytes = Some(Bytes::from_owner(held));
         Ok(())

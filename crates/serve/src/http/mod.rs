@@ -75,13 +75,20 @@ pub async fn serve(
                 let text = "this server is on the loopback of its machine: ask for localhost\n";
                 return Ok(plain(&serving, StatusCode::MISDIRECTED_REQUEST, text));
             }
-            Ok::<_, Infallible>(match turned_away(&serving, &entry, request.headers()) {
+            if let Some(answer) = health(&serving, request.uri().path()) {
+                return Ok(answer);
+            }
+            let mut answer = match turned_away(&serving, &entry, request.headers()) {
                 Some(answer) => answer,
                 None if may_change(&serving) && change::is_change(request.method()) => {
                     change::answer(&serving, request).await
                 }
                 None => answer(&serving, &request).await,
-            })
+            };
+            if serving.client.all().is_draining() {
+                set(answer.headers_mut(), header::CONNECTION, "close");
+            }
+            Ok::<_, Infallible>(answer)
         }
     });
     // Nothing is kept for later writes: bytes of an answer in memory are counted until the socket
@@ -91,6 +98,21 @@ pub async fn serve(
         .serve_connection(TokioIo::new(stream), service);
     // A client that goes away in the middle is the client's affair.
     let _ = connection.await;
+}
+
+/// Whether the process of a proxy works, and whether it takes clients: for programs that restart it
+/// or send clients to it, which have no credential.
+fn health(serving: &Arc<Serving>, path: &str) -> Option<Answer> {
+    let is_far = serving.files.are_far();
+    let (status, text) = match path {
+        "/healthz" if is_far => (StatusCode::OK, "it works\n"),
+        "/readyz" if is_far && serving.client.all().is_draining() => {
+            (StatusCode::SERVICE_UNAVAILABLE, "it ends, and finishes the transfers under way\n")
+        }
+        "/readyz" if is_far => (StatusCode::OK, "it takes clients\n"),
+        _ => return None,
+    };
+    Some(plain(serving, status, text))
 }
 
 /// Whether changes are made here, or their clients sent to where they are made.
@@ -147,7 +169,7 @@ async fn answer<B>(serving: &Arc<Serving>, request: &Request<B>) -> Answer {
     };
     let Serving { files, client, .. } = &**serving;
     let written = request.uri().path_and_query().map_or("", |written| written.as_str());
-    if let Some(text) = files.metrics(written) {
+    if let Some(text) = files.metrics(written, client.all()).await {
         return match text {
             Ok(text) => {
                 let mut answer = text_answer(serving, StatusCode::OK, text.into());

@@ -266,3 +266,23 @@ async fn a_line_is_logged_for_each_close_without_secrets() {
     assert!(text.contains("\"bytes\":10,") && text.contains("f%20g.root\""), "{text}");
     assert!(!text.contains("MARKER") && !text.contains("s3cr3t"), "{text}");
 }
+
+/// Programs that watch the proxy have no credential, and names of files begin with a scheme.
+#[tokio::test(flavor = "multi_thread")]
+async fn health_and_figures_have_names_of_their_own() {
+    let bed = bed(forwarding());
+    assert_eq!(http(&bed.proxy, "GET", "/healthz", "").0, 200);
+    assert_eq!(http(&bed.proxy, "GET", "/readyz", "").0, 200);
+    assert_eq!(http(&bed.origin, "GET", "/healthz", "").0, 404, "a folder has files only");
+    let path = format!("/{}empty", bed.origin.http_url());
+    assert_eq!(http(&bed.proxy, "GET", &path, "").0, 200);
+    let text = String::from_utf8(http(&bed.proxy, "GET", "/metrics", "").2).unwrap();
+    let value = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("{name}: {text}")).parse::<f64>().unwrap()
+    };
+    assert_eq!(value("farroot_proxy_open_seconds_count{origin=\"http://127.0.0.1\"}"), 1.0);
+    assert!(value("farroot_proxy_memory_bytes") > 1e6);
+    assert!(value("farroot_proxy_connections") >= 1.0);
+    assert_eq!(value("farroot_proxy_draining"), 0.0);
+}

@@ -1,0 +1,63 @@
+//! A server that runs for long: files that are read again, a check before the start, and an end
+//! without cut transfers.
+
+use std::io;
+use std::time::Duration;
+
+use crate::far::FarFiles;
+use crate::files::Files;
+use crate::folder::FolderFiles;
+use crate::guard::{self, Guard};
+use crate::{Config, Content, Server};
+
+impl Server {
+    /// Reads certificate, tokens and users again, and opens the access log by its name again. No
+    /// connection ends: each next request needs a credential that is listed then.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is malformed; then its content stays as it was.
+    pub fn reload(&self) -> io::Result<()> {
+        self.shared.guard.reload()?;
+        match &self.files {
+            Files::Folder(_) => Ok(()),
+            Files::Far(far) => far.reopen_log(),
+        }
+    }
+
+    /// Takes no connection any more, and ends each as soon as it has no request and no file open;
+    /// after `most` all others. Returns the number of these.
+    pub async fn drain(&self, most: Duration) -> usize {
+        self.listeners.lock().drain(..).for_each(|listener| listener.abort());
+        self.shared.clients.drain(most).await
+    }
+
+    /// Whether a server could start: reads the files of its protection and opens its cache, and
+    /// listens nowhere.
+    ///
+    /// # Errors
+    /// As [`Server::start`], but for a port that is taken.
+    pub fn check(config: &Config) -> io::Result<()> {
+        let guard = Guard::new(&config.protection)?;
+        match &config.content {
+            Content::Folder { path, hidden, writable } => {
+                if *writable && guard.is_open() && !config.address.is_loopback() {
+                    return Err(guard::unprotected(config.address));
+                }
+                FolderFiles::new(path, *hidden, *writable, 1).map(drop)
+            }
+            Content::Far(forwarding) => {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+                let _inside = runtime.enter();
+                let own = (config.address, config.port).into();
+                FarFiles::start(forwarding, vec![own]).map(drop)
+            }
+        }
+    }
+
+    /// Waits until the bytes read of far files are in the disk cache, if there is one. Blocks.
+    pub fn flush(&self) {
+        if let Files::Far(far) = &self.files {
+            far.flush();
+        }
+    }
+}
