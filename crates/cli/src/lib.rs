@@ -26,6 +26,7 @@ mod run;
 mod serve;
 mod setup;
 mod show;
+mod site;
 mod skim;
 mod table;
 mod units;

@@ -1,21 +1,32 @@
 //! `farroot proxy`: files of far servers, for clients near by.
 
 use std::io::{self, Write};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ::serve::{Config, Content, Forwarding, Limits, Origin, Server};
 use clap::Args;
 use remote::display::shown_lines;
+use sd_notify::NotifyState;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing::{error, info, warn};
 
-use crate::outcome::Outcome;
+use crate::log::{self, LogFormat};
+use crate::outcome::{Failure, Outcome};
 use crate::reading::ended;
 use crate::run::random_text;
 use crate::serve::ProtectionArguments;
 use crate::setup::{other_user, own_proxy};
+use crate::site::SiteFile;
 use crate::units::path;
 use crate::user_proxy::{Door, Ends};
+
+/// The usual port of XRootD.
+const PORT: u16 = 1094;
+/// Time for transfers to end.
+const DRAIN_SECONDS: u64 = 30;
 
 /// Serve files of far servers to clients near by, over XRootD and HTTP
 ///
@@ -26,20 +37,31 @@ use crate::user_proxy::{Door, Ends};
 /// On this machine it forwards to every server unless --origin lists some; to clients on other
 /// machines it forwards to those listed alone. It reads public files, without your credentials:
 /// every user of a machine can connect to it. For files of your own: farroot run -- COMMAND.
+///
+/// HUP has it read certificate, tokens and users again and open the access log by its name again.
+/// TERM ends it after the transfers under way, --drain seconds at most; another TERM at once.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   farroot proxy
-  farroot proxy --origin 'root://*.example.org' --access-log -")]
+  farroot proxy --origin 'root://*.example.org' --access-log -
+  farroot proxy --config /etc/farroot/site.toml")]
 pub struct ProxyArguments {
-    /// Port for both protocols; 0 takes any that is free
-    #[arg(long, default_value_t = 1094)]
-    port: u16,
+    /// A TOML file with these options and settings of farroot: see docs/site-cache.md. Options of
+    /// the command line, and variables, count more
+    #[arg(long, value_name = "FILE", value_parser = path(), conflicts_with_all = ["mine", "for_commands"])]
+    config: Option<PathBuf>,
+    /// Only says whether the proxy could start with these options
+    #[arg(long, conflicts_with_all = ["mine", "for_commands"])]
+    check: bool,
+    /// Port for both protocols, 1094 unless given; 0 takes any that is free
+    #[arg(long)]
+    port: Option<u16>,
     /// One more port, for clients that want HTTP elsewhere
     #[arg(long)]
     http_port: Option<u16>,
-    /// Address to listen on
-    #[arg(long, default_value = "127.0.0.1")]
-    address: IpAddr,
+    /// Address to listen on, 127.0.0.1 unless given
+    #[arg(long)]
+    address: Option<IpAddr>,
     /// The proxy that farroot setup has configured: on its port, with your credentials, for you
     #[arg(long, conflicts_with_all = ["port", "http_port", "address"])]
     mine: bool,
@@ -52,12 +74,18 @@ pub struct ProxyArguments {
     origins: Vec<Origin>,
     #[command(flatten)]
     protection: ProtectionArguments,
-    /// Connections in all
-    #[arg(long, default_value_t = Limits::default().connections)]
-    connections: usize,
-    /// Connections from one address (IPv6: from one /64 network)
-    #[arg(long, default_value_t = Limits::default().connections_per_address)]
-    connections_per_address: usize,
+    /// Connections in all, 1000 unless given
+    #[arg(long)]
+    connections: Option<usize>,
+    /// Connections from one address (IPv6: from one /64 network), 500 unless given
+    #[arg(long)]
+    connections_per_address: Option<usize>,
+    /// Write events on standard error, as lines of text or of JSON; RUST_LOG chooses them
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    log: Option<LogFormat>,
+    /// Seconds in which transfers may end after TERM, 30 unless given
+    #[arg(long, value_name = "SECONDS")]
+    drain: Option<u64>,
     /// Append a line of JSON to this file for each file that a client closes; - is standard error
     #[arg(long, value_name = "FILE", value_parser = path())]
     access_log: Option<PathBuf>,
@@ -66,31 +94,26 @@ pub struct ProxyArguments {
     report: bool,
 }
 
+/// Where and how a proxy serves: the command line, else its file, else the usual.
+struct Plan {
+    config: Config,
+    /// The files that it forwards, in words.
+    forwards: String,
+    /// The text that clients write in front of an origin.
+    prefix: String,
+    drain: Duration,
+}
+
 /// Serves until Ctrl-C or SIGTERM.
 ///
 /// # Errors
 /// An error for the terminal.
 pub fn run(arguments: ProxyArguments) -> Outcome {
-    let ProxyArguments { port, http_port, address, mine, for_commands, origins, .. } = arguments;
-    let ProxyArguments { connections, connections_per_address, access_log, report, .. } = arguments;
-    let protection = arguments.protection.read();
-    let limits = Limits { connections, connections_per_address, ..Limits::default() };
-    let own = match (mine, for_commands) {
-        (true, _) => Some(own_proxy()?),
-        (_, true) => Some((0, random_text()?)),
-        _ => None,
-    };
-    let forwards = match own {
-        Some(_) => "files that you may read, for your own programs".to_owned(),
-        None => described(&origins, address),
-    };
-    let port = own.as_ref().map_or(port, |(port, _)| *port);
-    let secret = own.map(|(_, secret)| secret.into());
-    let settings = remote::Config::from_env()?;
-    let forwarding = Forwarding { settings, origins, secret, access_log };
-    let prefix = forwarding.prefix();
-    let content = Content::Far(Box::new(forwarding));
-    let config = Config { address, port, http_port, limits, protection, ..Config::of(content) };
+    let ProxyArguments { for_commands, report, check, .. } = arguments;
+    let Plan { config, forwards, prefix, drain } = plan(arguments)?;
+    if check {
+        return checked(&config, &forwards);
+    }
     let server = Arc::new(started(config)?);
     let wait = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = wait.map_err(|error| format!("cannot wait for Ctrl-C: {error}"))?;
@@ -117,13 +140,111 @@ pub fn run(arguments: ProxyArguments) -> Outcome {
                 () = door.attend(server.clone(), prefix, ends) => {}
                 _ = ended() => {}
             },
-            _ => drop(ended().await),
+            _ => served(&server, drain).await,
         }
     });
     server.flush();
     if let Some(account) = server.report().filter(|_| report) {
         eprint!("{}", shown_lines(&account.to_string()));
     }
+    Ok(())
+}
+
+/// The options and those of the file.
+fn plan(arguments: ProxyArguments) -> Result<Plan, Failure> {
+    let ProxyArguments { mine, for_commands, mut origins, access_log, .. } = arguments;
+    let site = arguments.config.as_deref().map(SiteFile::read).transpose()?.unwrap_or_default();
+    let address = arguments.address.or(site.address).unwrap_or(Ipv4Addr::LOCALHOST.into());
+    let usual = Limits::default();
+    let connections = arguments.connections.or(site.connections);
+    let per_address = arguments.connections_per_address.or(site.connections_per_address);
+    let limits = Limits {
+        connections: connections.unwrap_or(usual.connections),
+        connections_per_address: per_address.unwrap_or(usual.connections_per_address),
+        ..usual
+    };
+    if let Some(format) = arguments.log.or(site.log) {
+        log::start_as(format);
+    }
+    if origins.is_empty() {
+        origins = site.origins()?;
+    }
+    let protection = arguments.protection.read().or(site.protection());
+    let own = match (mine, for_commands) {
+        (true, _) => Some(own_proxy()?),
+        (_, true) => Some((0, random_text()?)),
+        _ => None,
+    };
+    let forwards = match own {
+        Some(_) => "files that you may read, for your own programs".to_owned(),
+        None => described(&origins, address),
+    };
+    let port = own.as_ref().map(|(port, _)| *port);
+    let port = port.or(arguments.port).or(site.port).unwrap_or(PORT);
+    let secret = own.map(|(_, secret)| secret.into());
+    let mut settings = remote::Config::from_env()?;
+    site.apply(&mut settings)?;
+    let http_port = arguments.http_port.or(site.http_port);
+    let drain = Duration::from_secs(arguments.drain.or(site.drain).unwrap_or(DRAIN_SECONDS));
+    let access_log = access_log.or(site.access_log);
+    let forwarding = Forwarding { settings, origins, secret, access_log };
+    let prefix = forwarding.prefix();
+    let content = Content::Far(Box::new(forwarding));
+    let config = Config { address, port, http_port, limits, protection, ..Config::of(content) };
+    Ok(Plan { config, forwards, prefix, drain })
+}
+
+/// Serves a site: HUP has the files read again, TERM ends it after the transfers under way.
+async fn served(server: &Server, drain: Duration) {
+    let reload = async {
+        let Ok(mut signals) = signal(SignalKind::hangup()) else {
+            return std::future::pending().await;
+        };
+        // From here on, no signal ends the process by itself.
+        tell(NotifyState::Ready);
+        while signals.recv().await.is_some() {
+            tell(NotifyState::Reloading);
+            match server.reload() {
+                Ok(()) => info!("certificate, tokens, users and access log are read again"),
+                Err(error) => error!("{error}: everything stays as it was"),
+            }
+            tell(NotifyState::Ready);
+        }
+    };
+    let number = tokio::select! {
+        biased;
+        number = ended() => number,
+        () = reload => return,
+    };
+    tell(NotifyState::Stopping);
+    if i32::from(number) != SignalKind::terminate().as_raw_value() {
+        return;
+    }
+    info!("no client is taken any more; transfers may end within {} s", drain.as_secs());
+    tokio::select! {
+        cut = server.drain(drain) => match cut {
+            0 => info!("all transfers have ended"),
+            _ => warn!("{cut} connections were still in use after {} s", drain.as_secs()),
+        },
+        _ = ended() => warn!("ended at once, by a second signal"),
+    }
+}
+
+/// Tells systemd, where it has started this process.
+fn tell(state: NotifyState<'_>) {
+    let mut states = vec![state];
+    if matches!(states[..], [NotifyState::Reloading]) {
+        states.extend(NotifyState::monotonic_usec_now().ok());
+    }
+    // Nobody else waits for this.
+    let _ = sd_notify::notify(false, &states);
+}
+
+/// `farroot proxy --check`.
+fn checked(config: &Config, forwards: &str) -> Outcome {
+    let Config { address, port, .. } = config;
+    Server::check(config).map_err(|error| format!("a proxy could not start: {error}"))?;
+    println!("a proxy could start on {address}, port {port}: {forwards}");
     Ok(())
 }
 

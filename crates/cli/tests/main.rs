@@ -4,4 +4,5 @@ mod floods;
 mod manual;
 mod run;
 mod shell;
+mod site;
 mod verbs;

@@ -1,0 +1,196 @@
+//! `farroot proxy` as a service: its file, and the signals of an administrator.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serve::{Config, Server, Shape};
+
+const BYTES: usize = 3_000_000;
+
+/// A proxy that was started as systemd does.
+struct Service {
+    child: Child,
+    words: UnixDatagram,
+    address: String,
+    folder: tempfile::TempDir,
+}
+
+impl Service {
+    fn start(file: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("notify");
+        let words = UnixDatagram::bind(&socket).unwrap();
+        words.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let path = folder.path().join("site.toml");
+        fs::write(&path, file.replace("FOLDER", folder.path().to_str().unwrap())).unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_farroot"))
+            .args(["proxy", "--config", path.to_str().unwrap()])
+            .env("NOTIFY_SOCKET", &socket)
+            .env("FARROOT_STORE", "0")
+            .stdout(Stdio::piped())
+            .stderr(fs::File::create(folder.path().join("log")).unwrap())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let url = lines.nth(1).expect("the address for HTTP").unwrap();
+        let address = url.trim_start_matches("http://").trim_end_matches('/').to_owned();
+        let service = Service { child, words, address, folder };
+        assert!(service.word().contains("READY=1"));
+        service
+    }
+
+    fn word(&self) -> String {
+        let mut bytes = [0; 512];
+        let count = self.words.recv(&mut bytes).expect("a word for systemd");
+        String::from_utf8_lossy(&bytes[..count]).into_owned()
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// A request, and its response up to the body.
+    fn get(&self, path: &str) -> (String, TcpStream) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut head = Vec::new();
+        let mut byte = [0];
+        while !head.ends_with(b"\r\n\r\n") {
+            stream.read_exact(&mut byte).unwrap();
+            head.push(byte[0]);
+        }
+        (String::from_utf8_lossy(&head).to_ascii_lowercase(), stream)
+    }
+
+    fn lines(&self, name: &str) -> usize {
+        fs::read_to_string(self.folder.path().join(name)).map_or(0, |text| text.lines().count())
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap()
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn origin(folder: &Path, flow_rate: Option<u64>) -> Server {
+    fs::write(folder.join("f.root"), vec![7; BYTES]).unwrap();
+    let shape = Shape { flow_rate, ..Shape::default() };
+    Server::start(Config { shape, ..Config::new(folder) }).unwrap()
+}
+
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < Duration::from_secs(30), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+const SITE: &str = "port = 0\norigin = ['*']\nlog = 'json'\naccess-log = 'FOLDER/access.jsonl'\n";
+
+/// TERM cut transfers, and HUP ended the proxy.
+#[test]
+fn a_transfer_outlives_a_reload_and_a_termination() {
+    let files = tempfile::tempdir().unwrap();
+    let origin = origin(files.path(), Some(200_000));
+    let mut service = Service::start(SITE);
+    let (head, _) = service.get("/readyz");
+    assert!(head.starts_with("http/1.1 200"), "{head}");
+    let (head, mut transfer) = service.get(&format!("/{}f.root", origin.http_url()));
+    assert!(head.starts_with("http/1.1 200"), "{head}");
+    service.signal(Signal::HUP);
+    assert!(service.word().contains("RELOADING=1\nMONOTONIC_USEC="));
+    assert!(service.word().contains("READY=1"));
+    service.signal(Signal::TERM);
+    assert!(service.word().contains("STOPPING=1"));
+    until("no client is taken any more", || TcpStream::connect(&service.address).is_err());
+    let mut body = vec![0; BYTES];
+    transfer.read_exact(&mut body).unwrap();
+    assert!(body.iter().all(|byte| *byte == 7));
+    drop(transfer);
+    assert!(service.child.wait().unwrap().success());
+    let log = service.log();
+    assert!(log.lines().all(|line| line.starts_with('{')), "{log}");
+    assert!(log.contains("are read again") && log.contains("all transfers have ended"), "{log}");
+}
+
+#[test]
+fn an_idle_client_does_not_delay_the_end() {
+    let mut service = Service::start(SITE);
+    let (_, _idle) = service.get("/healthz");
+    service.signal(Signal::TERM);
+    let begin = Instant::now();
+    assert!(service.child.wait().unwrap().success());
+    assert!(begin.elapsed() < Duration::from_secs(20), "it waited for an idle client");
+}
+
+/// `logrotate` renames the file and sends HUP.
+#[test]
+fn a_renamed_access_log_begins_anew() {
+    let files = tempfile::tempdir().unwrap();
+    let origin = origin(files.path(), None);
+    let service = Service::start(SITE);
+    let name = format!("/{}f.root", origin.http_url());
+    let read = || {
+        let (_, mut stream) = service.get(&name);
+        stream.read_exact(&mut vec![0; BYTES]).unwrap();
+    };
+    read();
+    until("a line is written", || service.lines("access.jsonl") == 1);
+    let log = service.folder.path().join("access.jsonl");
+    fs::rename(&log, log.with_extension("1")).unwrap();
+    service.signal(Signal::HUP);
+    until("there is a new file", || log.exists());
+    read();
+    until("a line is in the new file", || service.lines("access.jsonl") == 1);
+    assert_eq!(service.lines("access.1"), 1);
+}
+
+#[test]
+fn a_file_is_checked_without_a_proxy() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |text: &str| {
+        let path = folder.path().join("site.toml");
+        fs::write(&path, text).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_farroot"))
+            .args(["proxy", "--check", "--config", path.to_str().unwrap()])
+            .env("FARROOT_STORE", "0")
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        (output.status.success(), text + &String::from_utf8_lossy(&output.stderr))
+    };
+    let (is_right, text) = check("port = 1\norigin = ['root://*.cern.ch']\n");
+    assert!(is_right && text.contains("port 1: public files"), "{text}");
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/site.toml");
+    let example = fs::read_to_string(example).unwrap();
+    let here = folder.path().to_str().unwrap();
+    let example = example.replace("/var/log/farroot", here).replace("/var/cache/farroot", here);
+    let (is_right, text) = check(&example);
+    assert!(is_right && text.contains("root://*.cern.ch, https://*.cern.ch"), "{text}");
+    for (file, why) in [
+        ("origins = ['*']\n", "line 1"),
+        ("origin = ['root//x']\n", "an origin is"),
+        ("[settings]\nmemroy = '1 GB'\n", "did you mean memory"),
+        ("token = '/nowhere'\n", "within TLS only"),
+        ("[tls]\ncertificate = '/nowhere'\nkey = '/nowhere'\n", "/nowhere"),
+        ("access-log = '/nowhere/access.jsonl'\n", "nowhere"),
+    ] {
+        let (is_right, text) = check(file);
+        assert!(!is_right && text.contains(why), "{file}: {text}");
+    }
+}
