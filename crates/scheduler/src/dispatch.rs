@@ -144,10 +144,22 @@ impl Scheduler {
             .map(|(id, _)| id)
     }
 
+    /// The file whose open is to go on: the first one, but for the end of a file whose head is
+    /// under way. The head may be all of that file, and meanwhile the heads of others can be sent.
+    fn next_open(&self, id: ServerId) -> Option<FileId> {
+        let opens = &self.servers.get(&id)?.opens;
+        let is_next = |file: &&FileId| {
+            let opening = self.files.get(file).and_then(|state| state.opening.as_ref());
+            opening.is_some_and(|opening| {
+                opening.in_flight == 0 || !matches!(opening.todo.first(), Some(FileEnd::Tail(_)))
+            })
+        };
+        opens.iter().find(is_next).or(opens.first()).copied()
+    }
+
     /// Sends a part of an open to the connection with the least to do.
     fn send_open(&mut self, id: ServerId) -> Option<Action> {
-        let server = self.servers.get(&id)?;
-        let file = *server.opens.first()?;
+        let file = self.next_open(id)?;
         let connection = self.roomiest(id)?;
         let state = self.files.get_mut(&file)?;
         let (source, at) = state.sources.best()?;

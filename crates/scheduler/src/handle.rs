@@ -70,7 +70,8 @@ impl Scheduler {
             return;
         }
         let size = size.min(FILE_BYTES_MAX);
-        let range = match request.part {
+        let part = request.part;
+        let range = match part {
             Some(FileEnd::Head(head)) => 0..head.min(size),
             Some(FileEnd::Tail(tail)) => size.saturating_sub(tail)..size,
             None => return,
@@ -86,6 +87,11 @@ impl Scheduler {
         let file = request.file;
         if let Some(state) = self.files.get_mut(&file) {
             state.chunks.hold(&range, id);
+            let is_all = range == (0..size) && matches!(part, Some(FileEnd::Head(_)));
+            if let Some(opening) = state.opening.as_mut().filter(|_| is_all) {
+                // The end is on its way with the head.
+                opening.todo.retain(|part| matches!(part, FileEnd::Head(_)));
+            }
         }
         self.refresh(file);
     }

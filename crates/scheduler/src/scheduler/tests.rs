@@ -1,5 +1,7 @@
 //! Costs of scheduling, in chunks touched.
 
+use std::collections::VecDeque;
+
 use super::*;
 
 /// Wants so many ranges, has them delivered by a server that answers at once, releases each;
@@ -157,4 +159,55 @@ fn connections_beyond_what_the_caller_allows_are_closed_once_they_are_idle() {
     scheduler.withhold_connection(now, last);
     assert_eq!(scheduler.servers[&server].failures, 0);
     assert!(scheduler.snapshot().counters.retries >= before);
+}
+
+/// Each of many small files was asked for twice, for its head and for its end, although an answer
+/// had all of it: over HTTP a connection answers one request at a time.
+#[test]
+fn of_many_files_the_heads_come_first_and_no_end_of_a_short_one() {
+    let two =
+        Budgets { connections_initial: 2, connections_per_server_max: 2, ..Budgets::default() };
+    let mut scheduler = Scheduler::new(two);
+    let now = Time::from_secs(1);
+    let traits = ServerTraits { suffix: true, pipelined: false, ..ServerTraits::default() };
+    let server = scheduler.add_server(now, traits);
+    let files: Vec<FileId> = (0..100).map(|_| scheduler.add_file(now)).collect();
+    for file in &files {
+        scheduler.add_source(now, *file, server);
+        scheduler.open(now, *file, 14_000, 14_000);
+    }
+    let is_short = |file: FileId| file != files[50];
+    let mut opened = 0;
+    let mut asked = Vec::new();
+    let mut under_way = VecDeque::new();
+    loop {
+        while let Some(event) = scheduler.poll_event() {
+            opened += usize::from(matches!(event, Event::Opened { .. }));
+        }
+        while let Some(action) = scheduler.poll_action(now) {
+            match action {
+                Action::Connect { connection, .. } => scheduler.handle_connected(now, connection),
+                Action::Open { request, file, part, .. } => {
+                    asked.push(file);
+                    under_way.push_back((request, file, part));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        if opened == files.len() {
+            break;
+        }
+        let (request, file, part) = under_way.pop_front().expect("a request is under way");
+        let size = if is_short(file) { 9_000 } else { 5_000_000 };
+        scheduler.handle_opened(now, request, size);
+        let range = match part {
+            FileEnd::Head(bytes) => 0..bytes.min(size),
+            FileEnd::Tail(bytes) => size.saturating_sub(bytes)..size,
+        };
+        scheduler.handle_data(now, request, range);
+        scheduler.handle_done(now, request);
+    }
+    let of_long = asked.iter().filter(|file| !is_short(**file)).count();
+    assert_eq!(of_long, 2, "its end is asked for when its size is known");
+    assert!(asked.len() <= files.len() + 1 + 2, "{} requests", asked.len());
 }
