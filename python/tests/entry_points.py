@@ -7,6 +7,7 @@ import functools
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -398,6 +399,27 @@ def by_merge(case: Case) -> Values:
         return to_values(found, case)
 
 
+def by_append(case: Case, is_command: bool, is_first: bool) -> Values:
+    """A file to which the further ones are added in place; a single one is added to itself, and
+    read are the entries that were there, or the new ones."""
+    _need(not case.table.friends)
+    first, *others = map(str, case.table.paths)
+    entries = case.table.entries
+    with tempfile.TemporaryDirectory() as folder:
+        out = f"{folder}/o.root"
+        shutil.copy(first, out)
+        if is_command:
+            command("merge", "-a", out, *(others or [first]), "--missing", "filter")
+        else:
+            farroot.merge(out, others or [first], append=True, missing="filter")
+        table = farroot.open(f"{out}:{case.table.within}")
+        assert table.num_entries == (entries if others else 2 * entries)
+        before = 0 if others or is_first else entries
+        start, stop = (before + each for each in case.entry_range)
+        options = {"entry_start": start, "entry_stop": stop} | _named(case)
+        return to_values(table.arrays(case.asked, cut=case.cut, **options), case)
+
+
 # --- From afar
 
 #: ``host:port`` of a server of the folders with cases, and of a proxy, while they run.
@@ -472,6 +494,8 @@ ENTRY_POINTS: dict[str, Callable[[Case], Values]] = {
     "skim to Parquet": by_skim_to_parquet,
     "farroot skim": by_skim_command,
     "merge": by_merge,
+    "merge, append=True": functools.partial(by_append, is_command=False, is_first=True),
+    "farroot merge -a": functools.partial(by_append, is_command=True, is_first=False),
     "served, root://": functools.partial(by_far, url="root://{server}//{name}"),
     "served, http://": functools.partial(by_far, url="http://{server}/{name}"),
     "through the proxy": functools.partial(by_far, url="root://{proxy}//root://{server}//{name}"),

@@ -15,6 +15,7 @@ import farroot
 from .root import by_root
 from .test_growing import COLUMNS, arrays, by_farroot, doubled
 from .test_merge_ntuples import BY_ROOT, checked
+from .test_merge_ntuples import COLUMNS as NTUPLE_COLUMNS
 
 pytestmark = pytest.mark.interop
 
@@ -173,6 +174,41 @@ def test_a_merge_appends_to_a_file_of_root(tmp_path: Path, flushed: int) -> None
     flat = [name for name in expected if name not in ("matrix", "nested")]
     assert read_by_root(path, "d/t", flat) == {name: expected[name] for name in flat}
     assert farroot.open(path)["d/t"].aliases == {"twice": "2*i"}
+
+
+def test_root_reads_a_file_to_which_merges_have_appended(tmp_path: Path) -> None:
+    """Tables of all kinds of columns that farroot writes, and histograms."""
+    names = [name for name in COLUMNS if name not in ("matrix", "nested", "texts", "arrays")]
+    columns = {name: COLUMNS[name] for name in names}
+    fields = {name: ak.Array(column) for name, (column, _) in NTUPLE_COLUMNS.items()}
+    path, other = tmp_path / "f.root", tmp_path / "other.root"
+    for each in (path, other):
+        by_farroot(each, columns)
+        with farroot.update(each) as file:
+            file["n"] = fields
+            file["d/h"] = np.histogram(np.arange(3), bins=3)
+    for _ in range(2):
+        farroot.merge(path, other, append=True)
+    read = read_by_root(checked(path), "d/t", names)
+    read["byte"] = [ord(each) if isinstance(each, str) else each for each in read["byte"]]
+    assert read == {name: 3 * ak.to_list(ak.Array(column)) for name, column in columns.items()}
+    # ROOT does not print variants.
+    entries = [entry | {"either": None} for entry in json.loads(by_root(BY_ROOT, path, "n"))]
+    nothing = ak.Array([None] * len(fields["number"]))
+    assert entries == 3 * ak.zip(fields | {"either": nothing}, depth_limit=1).to_list()
+    assert by_root(COUNTED, path).split() == ["3.0", "3.0", "3.0", "9.0"]
+
+
+#: Prints the contents and the entries of a histogram.
+COUNTED = """
+import sys
+import ROOT
+
+file = ROOT.TFile.Open(sys.argv[1])
+assert not file.TestBit(ROOT.TFile.kRecovered)
+h = file.Get("d/h")
+print(*(h.GetBinContent(bin) for bin in (1, 2, 3)), h.GetEntries())
+"""
 
 
 def test_root_reads_fields_that_records_have_got(tmp_path: Path) -> None:
