@@ -98,13 +98,17 @@ def complete(address: str | None) -> None:
 
 
 def close(file: Unfinished) -> None:
-    """Closes a file in place of the program that has forgotten it."""
+    """Closes a file in place of the program that has forgotten it. One without objects is all that
+    the program can have meant by it."""
     path = file.file_path or "a file-like object"
+    is_empty = not file.root_directory.keys()
     try:
         file.close()
     except Exception as error:
         said = f"{path} was never closed and could not be written: {error}; {_ADVICE}"
     else:
+        if is_empty:
+            return
         said = f"{path} was never closed, and has been now, with what it had: {_ADVICE}"
     warn_at(file.begun_at, said, UnfinishedWarning)
 

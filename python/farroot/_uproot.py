@@ -402,7 +402,7 @@ def no_attribute(one: Any, name: str) -> NoAttributeError:
         return NoAttributeError(f"a {kind} has no {name}: {ATTRIBUTES[name]}")
     try:
         is_inside = name in one
-    except Error:
+    except (Error, TypeError):
         is_inside = False
     if is_inside:
         return NoAttributeError(f'{name!r} is in this {kind}, under ["{name}"]: not .{name}')

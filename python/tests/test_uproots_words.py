@@ -253,6 +253,14 @@ def test_a_pattern_on_a_server_that_cannot_be_reached_is_an_error() -> None:
             farroot.iterate(pattern, "x")
 
 
+def test_an_attribute_of_what_has_no_items(tmp_path: Path) -> None:
+    """``hasattr(file.file, "x")`` was a TypeError: it looked for an item of that name."""
+    with farroot.recreate(tmp_path / "f.root") as file:
+        tree = file.mktree("t", {"x": "int32"})
+        for one in (file, file.file, tree, tree["x"]):
+            assert not hasattr(one, "nothing")
+
+
 def test_a_column_is_no_attribute(made: Path) -> None:
     file = farroot.open(made)
     with pytest.raises(farroot.NoAttributeError, match=r'under \["int32"\]'):

@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,18 @@ def test_a_file_that_nobody_closes_is_there_as_uproot_s_would_be(tmp_path: Path)
         del file
     assert told[0].filename == __file__
     assert entries(path) == [0, 1, 2]
+
+
+def test_a_file_without_objects_needs_no_close(tmp_path: Path) -> None:
+    """``uproot.recreate(path)`` in a line of its own, of a file that updates then fill. Warnings
+    were errors in the tests of who wrote it so."""
+    path = tmp_path / "f.root"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        farroot.recreate(path)
+        with farroot.update(path) as file:
+            file["x"] = "text"
+    assert farroot.open(path)["x"] == "text"
 
 
 FORGETFUL = """

@@ -14,13 +14,15 @@ to know which tests can pass at all. Only the tests that write count.
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -132,17 +134,21 @@ def _without_data() -> None:
     data = ModuleType("skhep_testdata")
     corpus = corpus_folder()
 
-    def data_path(name: str) -> str:
+    def data_path(name: str, *_: Any) -> str:
         found = sorted(corpus.rglob(name)) if corpus is not None else []
         if not found:
             pytest.skip(f"{name} is not here", allow_module_level=True)
         return str(found[0])
 
     data.data_path = data_path  # type: ignore[attr-defined]
+    # uproot's tests fetch into a folder of their own first.
+    cache = Path(tempfile.gettempdir())
+    data.data = SimpleNamespace(cache_path=lambda: cache)  # type: ignore[attr-defined]
     sys.modules["skhep_testdata"] = data
-    server = ModuleType("RangeHTTPServer")
-    server.RangeRequestHandler = object  # type: ignore[attr-defined]
-    sys.modules["RangeHTTPServer"] = server
+    if importlib.util.find_spec("RangeHTTPServer") is None:
+        server = ModuleType("RangeHTTPServer")
+        server.RangeRequestHandler = object  # type: ignore[attr-defined]
+        sys.modules["RangeHTTPServer"] = server
 
 
 def run(arguments: list[str], uses: re.Pattern[str], suite: Callable[[bool], Any]) -> int:

@@ -285,8 +285,11 @@ class Columns:
                 known[spelled] = self._array(name, _types.empty(type_))
         return [known[str(type_)] for type_ in self.types.values()]
 
-    def layouts(self, batch: dict[str, Any]) -> dict[str, Any]:
+    def layouts(self, batch: dict[str, Any], table: str) -> dict[str, Any]:
         """The columns of a batch, in their order, as they are.
+
+        Args:
+            table: The kind of the table, for errors.
 
         Raises:
             InvalidArgumentError: for columns that lack, or that are not known.
@@ -298,7 +301,8 @@ class Columns:
             )
         unknown = [name for name in batch if name not in self.types]
         if unknown:
-            raise InvalidArgumentError(f"there is no column {unknown[0]!r} to extend")
+            said = f"it is not in this {table}, and accept_new_fields=True adds it"
+            raise InvalidArgumentError(f"there is no column {unknown[0]!r} to extend: {said}")
         layouts = {}
         for name in self.types:
             try:

@@ -35,7 +35,7 @@ def is_type(what: Any) -> bool:
 def _is_shaped(base: Any, shape: Any) -> bool:
     if isinstance(shape, tuple):
         is_base = isinstance(base, (str, type, np.dtype))
-        return is_base and all(isinstance(size, int) for size in shape)
+        return is_base and (all(isinstance(size, int) for size in shape) or _is_pair(base, shape))
     if not isinstance(shape, int):
         return False
     try:
@@ -43,6 +43,14 @@ def _is_shaped(base: Any, shape: Any) -> bool:
     except (TypeError, ValueError):
         return isinstance(base, (np.dtype, type))
     return not isinstance(base, (int, float, type(None)))
+
+
+def _is_pair(base: Any, other: Any) -> bool:
+    """Whether they are a type of NumPy as two types of one size: ``("i4", ("i1", 4))``."""
+    try:
+        return np.dtype((base, other)).names is None
+    except (TypeError, ValueError):
+        return False
 
 
 def to_type(what: Any) -> Type:

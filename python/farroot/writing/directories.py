@@ -171,11 +171,11 @@ class WritableDirectory(Within):
         from the file as it was before.
 
         A table of the file as it was takes further entries and columns behind those that it has.
+        One of an older cycle, or with columns of a form that farroot does not write, can only be
+        looked at.
 
         Raises:
             KeyInFileError: nothing of that name.
-            UnsupportedError: a table of the file as it was with columns of a form that farroot
-                does not write.
         """
         self._file.ensure_open()
         if not text(where, "a name").strip("/"):
@@ -191,14 +191,29 @@ class WritableDirectory(Within):
             return key.content
         path = (*directory._path, key.name)
         if key.classname in _GROWING:
-            if not directory._keys.is_newest(key):
-                newer = f"{key.name!r} has a newer cycle"
-                raise UnsupportedError(f"entries for an older cycle, {where!r}: {newer}")
-            kind = tables.WritableNTuple if key.classname == _NTUPLE else tables.WritableTree
-            table = self._file.grow_table(kind, path)
-            directory._keys.set_content(key, table)
-            return table.kind(self._file, table)
+            try:
+                return directory._growing(key, path)
+            except UnsupportedError as why:
+                return tables.UngrownTable(self._file, path, self._before(key, path), why)
+        return self._before(key, path)
+
+    def _before(self, key: Key, path: tuple[str, ...]) -> Any:
+        """The object of a key as the file had it."""
         return self._file.before("/".join(path) + f";{key.cycle}")
+
+    def _growing(self, key: Key, path: tuple[str, ...]) -> tables.WritableTable:
+        """A table of the file as it was, for further entries.
+
+        Raises:
+            UnsupportedError: it gets none.
+        """
+        if not self._keys.is_newest(key):
+            where, newer = f"{key.name};{key.cycle}", f"{key.name!r} has a newer cycle"
+            raise UnsupportedError(f"entries for an older cycle, {where!r}: {newer}")
+        kind = tables.WritableNTuple if key.classname == _NTUPLE else tables.WritableTree
+        table = self._file.grow_table(kind, path)
+        self._keys.set_content(key, table)
+        return table.kind(self._file, table)
 
     @ours
     def __delitem__(self, where: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TextIO
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from .._awkward import ak
 from .._ours import by_caller, ours
 from .._shown import shown
 from .._uproot import Explaining
-from ..errors import ArgumentTypeError, InvalidArgumentError
+from ..errors import ArgumentTypeError, InvalidArgumentError, UnsupportedError
 from . import _types
 from ._arguments import flag, text
 from ._columns import to_layout
@@ -95,11 +95,29 @@ class Compressions:
         self.of_column: dict[str, Compression | None] = {}
 
 
-class WritableTable(Within):
+class TableWithin(Within):
+    """A table of a file that is being written."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {shown('/'.join(('', *self._path)))!r}>"
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Names of the directories that it is in, and its own."""
+        return self._path
+
+    @property
+    def object_path(self) -> str:
+        """The path of the table in the file."""
+        return "/".join(self._path)
+
+
+class WritableTable(TableWithin):
     """A table that is being written: the common part of trees and RNTuples."""
 
     #: Whether values may be missing, or of several types.
     _has_options = False
+    _kind = "tree"
 
     def __init__(self, file: WritableFile, table: Open) -> None:
         super().__init__(file, table.path)
@@ -115,19 +133,6 @@ class WritableTable(Within):
         return isinstance(other, WritableTable) and self._core is other._core
 
     __hash__ = object.__hash__
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {shown('/'.join(('', *self._path)))!r}>"
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """Names of the directories that it is in, and its own."""
-        return self._path
-
-    @property
-    def object_path(self) -> str:
-        """The path of the table in the file."""
-        return "/".join(self._path)
 
     @property
     def compression(self) -> Compression | dict[str, Compression | None] | None:
@@ -196,7 +201,8 @@ class WritableTable(Within):
             said = f"{self!r} has {self.num_entries} entries"
             raise InvalidArgumentError(f"new columns have {length} entries: {said}")
         names = self._new_names(columns)
-        self._file.add_columns(self._core, columns, columns.arrays(columns.layouts(first)))
+        arrays = columns.arrays(columns.layouts(first, self._kind))
+        self._file.add_columns(self._core, columns, arrays)
         self._columns.add(columns, within=self._has_options)
         self._names.add(names)
         self._takes_plain = False
@@ -219,7 +225,7 @@ class WritableTable(Within):
 
     def _add(self, batch: dict[str, Any]) -> None:
         self._file.ensure_open()
-        layouts = self._columns.layouts(batch)
+        layouts = self._columns.layouts(batch, self._kind)
         for run in self._columns.runs(layouts, self._names.alike):
             self._file.telling(partial(self._core.extend, run))
 
@@ -228,6 +234,56 @@ class WritableTable(Within):
         width = max((len(name) for name in self.keys()), default=0)
         for name, type_ in self.typenames.items():
             print(f"{shown(name):<{width}} | {type_}", file=stream or sys.stdout)
+
+
+class UngrownTable(TableWithin):
+    """A tree or RNTuple of the file as it was that gets no entries and columns: one of an older
+    cycle, or with columns of a form that farroot does not write. It can still be looked at.
+
+    Example:
+        >>> with farroot.recreate("twice.root") as file:
+        ...     first, second = (file.mktree("t", {"x": np.arange(n)}) for n in (3, 4))
+        >>> with farroot.update("twice.root") as file:
+        ...     file["t;1"].num_entries, file["t;2"].num_entries
+        (3, 4)
+    """
+
+    def __init__(
+        self, file: WritableFile, path: tuple[str, ...], before: Any, why: UnsupportedError
+    ) -> None:
+        super().__init__(file, path)
+        self._before = before
+        self._why = why
+
+    @property
+    def num_entries(self) -> int:
+        """Entries that it has."""
+        entries: int = self._before.num_entries
+        return entries
+
+    def keys(self) -> list[str]:
+        """Names of the columns."""
+        names: list[str] = self._before.keys()
+        return names
+
+    def show(self, *, stream: TextIO | None = None) -> None:
+        """Prints names and types of the columns."""
+        self._before.show(stream=stream or sys.stdout)
+
+    def extend(self, data: Any, *, accept_new_fields: bool = False) -> NoReturn:
+        """
+        Raises:
+            UnsupportedError: always; the reason.
+        """
+        raise self._why
+
+    def add_branches(self, branches: Any) -> NoReturn:
+        """As :meth:`extend`."""
+        raise self._why
+
+    def add_fields(self, fields: Any) -> NoReturn:
+        """As :meth:`extend`."""
+        raise self._why
 
 
 class WritableBranch(Explaining):
@@ -388,6 +444,7 @@ class WritableNTuple(WritableTable):
     """
 
     _has_options = True
+    _kind = "RNTuple"
 
     @ours
     def add_fields(self, fields: Any) -> None:
