@@ -406,7 +406,8 @@ def no_attribute(one: Any, name: str) -> NoAttributeError:
         is_inside = False
     if is_inside:
         return NoAttributeError(f'{name!r} is in this {kind}, under ["{name}"]: not .{name}')
-    near = difflib.get_close_matches(name, dir(type(one)), n=3)
+    public = [each for each in dir(type(one)) if not each.startswith("_")]
+    near = difflib.get_close_matches(name, public, n=3)
     if near:
         error = NoAttributeError(f"{error}; did you mean {' or '.join(near)}?")
     return error

@@ -253,6 +253,17 @@ def test_a_pattern_on_a_server_that_cannot_be_reached_is_an_error() -> None:
             farroot.iterate(pattern, "x")
 
 
+def test_only_public_names_are_suggested(made: Path) -> None:
+    """``tree.num_bytes`` said: did you mean _numbers or num_entries or _num_entries?"""
+    tree: Any = farroot.open(made)["events"]
+    with pytest.raises(farroot.NoAttributeError, match=r"'num_bytes'; did you mean num_entries\?"):
+        _ = tree.num_bytes
+    for name in ("base", "closed", "members", "parent"):
+        with pytest.raises(farroot.NoAttributeError) as caught:
+            getattr(tree, name)
+        assert " _" not in str(caught.value)
+
+
 def test_an_attribute_of_what_has_no_items(tmp_path: Path) -> None:
     """``hasattr(file.file, "x")`` was a TypeError: it looked for an item of that name."""
     with farroot.recreate(tmp_path / "f.root") as file:
