@@ -6,9 +6,10 @@ FOLDER is a copy of uproot's repository, of which nothing is kept here; its sour
 the tests, too (``pip download --no-binary uproot --no-deps uproot``, with hatchling and
 hatch-vcs). All tests run where ROOT, hist, pandas, ``dask-awkward``,
 ``dask[array,distributed]<2025.4``, ``awkward-pandas``, rangehttpserver, deflate and isal are
-installed, and the corpus is there; ``--timeout 60`` ends two that wait for servers. farroot writes
-the files of a test, and uproot and ROOT read them, as in the test; ``--uproot`` lets uproot write,
-to know which tests can pass at all. Only the tests that write count.
+installed, and the corpus is there; ``--timeout 60`` ends those that wait for servers. For two of
+them, XRootD's server must start, which it refuses to the user root. farroot writes the files of a
+test, and uproot and ROOT read them, as in the test; ``--uproot`` lets uproot write, to know which
+tests can pass at all. Only the tests that write count.
 """
 
 from __future__ import annotations
