@@ -62,7 +62,6 @@ class InFile(NothingToClose, Readable[Column]):
         self._shared = Live(core, self._again)
         self._url = url
         self._object_path = object_path
-        self._table = self
         self._number = None
         #: Not kept in a file.
         self._made_here = again is not None
@@ -72,6 +71,12 @@ class InFile(NothingToClose, Readable[Column]):
         self._listed: tuple[_core.Table, list[ColumnInfo]] | None = None
         #: Branch or field objects that the caller still refers to, by number.
         self._in_use: WeakValueDictionary[int, Any] = WeakValueDictionary()
+
+    @property
+    def _table(self) -> Any:  # type: ignore[override]
+        """Itself. An attribute would be a cycle, which keeps the file open until Python looks for
+        those that it can drop."""
+        return self
 
     @cached_property
     def _num_entries(self) -> int:

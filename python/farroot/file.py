@@ -448,8 +448,14 @@ class File(Directory):
         file._take(core, url)
         return file
 
+    @property
+    def _file(self) -> File:  # type: ignore[override]
+        """Itself. An attribute would be a cycle, which keeps the file open until Python looks for
+        those that it can drop."""
+        return self
+
     def _take(self, core: _core.File | None, url: str) -> None:
-        super().__init__(self, "")
+        self._path = ""
         self._url = url
         self._url_shown = _core.shown_address(url) if core is None else core.url
         self._core: Live[_core.File] | None = Live(core, partial(_opened, url))

@@ -47,7 +47,7 @@ class HasFields(Readable["Field"]):
 
 
 @makes("ntuple")
-class RNTuple(InFile["Field"], HasFields):
+class RNTuple(InFile["Field"], HasFields):  # type: ignore[override]
     """An RNTuple of an open file: a mapping from names to fields, with entries to be read.
 
     It survives ``pickle`` and ``os.fork`` by its address: in another process, it is opened again

@@ -106,7 +106,7 @@ class HasBranches(Readable["Branch"]):
 
 
 @makes("tree")
-class Tree(InFile["Branch"], HasBranches):
+class Tree(InFile["Branch"], HasBranches):  # type: ignore[override]
     """A TTree of an open file: a mapping from names to branches, with entries to be read.
 
     It survives ``pickle`` and ``os.fork`` by its address: in another process, it is opened again

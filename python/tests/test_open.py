@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import struct
+import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import uproot
 
 import farroot
 from farroot._addresses import path_text
+
+from .scripted_xrootd import Asked, scripted
 
 
 def test_addresses_of_a_file(nested: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,3 +225,46 @@ def test_a_path_of_fsspec_names_credentials() -> None:
     expected = farroot.with_credentials(url, token="secret", s3_profile="mine")
     assert path_text(path) == expected != url
     assert "secret" not in expected
+
+
+@pytest.mark.parametrize("key", ["t", "t/x", "n", "n/x", "d", "h"])
+def test_a_file_that_nobody_refers_to_is_let_go_at_once(tmp_path: Path, key: str) -> None:
+    """Files and tables referred to themselves: servers had them open until Python's collector of
+    cycles ran, and XRootD's gave them to no writer."""
+    with farroot.recreate(tmp_path / "f.root") as made:
+        made.mktree("t", {"x": np.arange(3)})
+        made.mkrntuple("n", {"x": np.arange(3)})
+        made.mkdir("d")
+        made["h"] = np.histogram([1, 2])
+    gc.disable()
+    try:
+        file = farroot.open(tmp_path / "f.root")
+        there = file[key] if key != "n/x" else file["n"]["x"]
+        if hasattr(there, "array"):
+            assert there.array().tolist() == [0, 1, 2]
+        gone = [weakref.ref(file)]
+        if key != "h":
+            gone.append(weakref.ref(there))
+        del file, there
+        assert [each() for each in gone] == [None] * len(gone)
+    finally:
+        gc.enable()
+
+
+def test_the_server_hears_that_a_file_is_closed(tmp_path: Path) -> None:
+    with farroot.recreate(tmp_path / "f.root") as made:
+        made.mktree("t", {"x": np.arange(3)})
+    closed = threading.Event()
+
+    def hears(asked: Asked) -> None:
+        if asked.name == "close":
+            closed.set()
+
+    gc.disable()
+    try:
+        with scripted((tmp_path / "f.root").read_bytes(), hears) as server:
+            with farroot.open(f"root://127.0.0.1:{server.port}//f.root") as file:
+                assert file["t"].num_entries == 3
+            assert closed.wait(30)
+    finally:
+        gc.enable()
