@@ -193,7 +193,7 @@ class InFile(NothingToClose, Readable[Column]):
         """The files of a chain; of a table that is no chain, none."""
         return self._links or []
 
-    @cached_property
+    @property
     def friends(self) -> Friends:
         """Others whose entries belong to those of this one (``TTree::AddFriend``).
 

@@ -40,11 +40,10 @@ class Friends(Mapping[str, "Tree | RNTuple"]):
 
     def __init__(self, of: Table) -> None:
         self._of = of
-        self._in_file = of._live().friend_names()
 
     @property
     def _names(self) -> list[str]:
-        return list(dict.fromkeys([*self._of._added, *self._in_file]))
+        return list(dict.fromkeys([*self._of._added, *self._of._shared.here().friend_names()]))
 
     def __getitem__(self, name: str) -> Tree | RNTuple:
         """The friend of that name.

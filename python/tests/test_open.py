@@ -242,6 +242,10 @@ def test_a_file_that_nobody_refers_to_is_let_go_at_once(tmp_path: Path, key: str
         there = file[key] if key != "n/x" else file["n"]["x"]
         if hasattr(there, "array"):
             assert there.array().tolist() == [0, 1, 2]
+        if key in ("t", "n"):
+            there.add_friend(f"{tmp_path}/f.root:t", "near")
+            assert there.arrays(["near.x"])["near.x"].tolist() == [0, 1, 2]
+            assert list(there.friends) == ["near"]
         gone = [weakref.ref(file)]
         if key != "h":
             gone.append(weakref.ref(there))
