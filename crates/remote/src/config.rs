@@ -13,6 +13,7 @@ use scheduler::LinkModel;
 use crate::cache::CacheConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::proxies::Proxies;
+use crate::selecting::Near;
 use crate::{runtime, settings, user};
 
 /// Configuration of an engine.
@@ -97,6 +98,8 @@ pub struct Config {
     /// The user's credentials: where they are searched for, not their secrets. By default none,
     /// without the environment.
     pub wallet: Wallet,
+    /// Where entries of remote files are selected (`FARROOT_NEAR`).
+    pub near: Near,
     /// Trust any server without verification: for one call that requests it, never from the
     /// environment.
     pub insecure: bool,
@@ -184,6 +187,7 @@ impl Default for Config {
             redirect_credentials: Vec::new(),
             proxies: Proxies::default(),
             wallet: Wallet::empty(),
+            near: Near::Never,
             insecure: false,
         }
     }

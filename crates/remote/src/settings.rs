@@ -12,6 +12,7 @@ use crate::config::{Checksums, Config, parse_bytes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::expanded;
 use crate::report::size;
+use crate::selecting::Near;
 use credentials::{Choice, TokenFrom};
 use scheduler::LinkModel;
 use strsim::levenshtein;
@@ -99,7 +100,7 @@ const fn live(name: &'static str, field: Field, what: &'static str) -> Setting {
 }
 
 /// All settings, in the order in which they are shown.
-pub static SETTINGS: [Setting; 24] = [
+pub static SETTINGS: [Setting; 25] = [
     live(
         "memory",
         Field::Bytes(|config| &mut config.memory_bytes_max, 1000),
@@ -215,6 +216,19 @@ pub static SETTINGS: [Setting; 24] = [
             |config, text| config.proxies.set(text),
         ),
         "The proxy for `http`, `https`, `s3` and `osdf` addresses. Default: the [variables of curl](at-my-site.md).",
+    ),
+    live(
+        "near",
+        Field::Word(
+            "`off`, `on` or the address of a proxy",
+            |config| config.near.shown(),
+            |config, text| {
+                config.near = Near::named(text)?;
+                Some(())
+            },
+        ),
+        "Where entries are [selected](near.md): `off`, here; `on`, at the file's own server; at a proxy. If a server \
+         cannot, farroot reads the entries itself.",
     ),
     live(
         "redirect_credentials",

@@ -1,5 +1,6 @@
-//! A caller's word about credentials for one open, as part of the address: so it reaches each
-//! connection that is opened for the file, friends and chains included, and survives a pickle.
+//! A caller's word about credentials, and about where entries are selected, for one open, as part
+//! of the address: so it reaches each connection that is opened for the file, friends and chains
+//! included, and survives a pickle.
 //!
 //! The parameters are those of XRootD's client (`xrd.ztn`, `xrd.gsiusrpxy`, `xrd.k5ccname`,
 //! `xrd.wantprot`), and some of farroot. They are never sent. Secrets are not among them: a token
@@ -20,6 +21,7 @@ use secrecy::{ExposeSecret, SecretString};
 use crate::display::MEANT;
 use crate::error::{Error, ErrorKind, Result};
 use crate::proofs::{chance, told_apart};
+use crate::selecting::Near;
 
 const TOKEN: &str = "xrd.ztn";
 const PROXY: &str = "xrd.gsiusrpxy";
@@ -28,7 +30,8 @@ const ORDER: &str = "xrd.wantprot";
 const PROFILE: &str = "farroot.s3_profile";
 const GIVEN: &str = "farroot.given";
 const LEFT_OUT: &str = "farroot.left_out";
-const NAMES: [&str; 7] = [TOKEN, PROXY, CACHE, ORDER, PROFILE, GIVEN, LEFT_OUT];
+const NEAR: &str = "farroot.near";
+const NAMES: [&str; 8] = [TOKEN, PROXY, CACHE, ORDER, PROFILE, GIVEN, LEFT_OUT, NEAR];
 /// Stands for the password of an address among the names of the parts that are left out.
 const PASSWORD: &str = "password";
 
@@ -45,6 +48,8 @@ pub struct CallAccess {
     pub insecure: bool,
     /// Names of the parameters that another process has left out of the address.
     pub left_out: Vec<String>,
+    /// Where entries are selected; `None` as the settings have it.
+    pub near: Option<Near>,
 }
 
 /// Parts that may not be written into an address: a token, the choice not to verify servers, and an
@@ -84,6 +89,15 @@ impl Unwritten {
 }
 
 impl CallAccess {
+    /// Where entries are selected, by the caller's word.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a text that is none.
+    pub fn near_named(text: &str) -> Result<Near> {
+        let wrong = || Error::new(ErrorKind::InvalidArgument, Near::wrong(text));
+        Near::named(text).ok_or_else(wrong)
+    }
+
     /// One address with these parameters.
     pub(super) fn attached(&self, address: &str) -> String {
         with(address, &self.parameters())
@@ -113,6 +127,7 @@ impl CallAccess {
             (ORDER, order),
             (GIVEN, given),
             (LEFT_OUT, left_out),
+            (NEAR, self.near.as_ref().map(Near::shown)),
         ];
         let said = said.into_iter().filter_map(|(name, value)| {
             Some(format!("{name}={}", utf8_percent_encode(&value?, PLAIN)))
@@ -148,6 +163,9 @@ impl CallAccess {
                 None => {}
             },
             LEFT_OUT => self.left_out.extend(value.split(',').map(str::to_owned)),
+            NEAR => {
+                self.near = Some(CallAccess::near_named(&value)?);
+            }
             _ => return Ok(false),
         }
         Ok(true)

@@ -653,12 +653,17 @@ impl Address {
     }
 
     /// The same address, opened as the caller opens another one.
-    pub(super) fn under(mut self, access: &Option<Arc<CallAccess>>) -> Self {
+    pub(crate) fn under(mut self, access: &Option<Arc<CallAccess>>) -> Self {
         if let Some(access) = access {
             self.whole = Some(access.attached(&self.text));
             self.access = Some(access.clone());
         }
         self
+    }
+
+    /// The same, to give to another address of the same server.
+    pub(crate) fn shared_access(&self) -> Option<Arc<CallAccess>> {
+        self.access.clone()
     }
 
     /// A text that tells this address's connections from those of others to the same server.

@@ -37,6 +37,7 @@ use crate::cache::{Cache, CacheEntry};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
+use crate::near::NearServers;
 use crate::origin::{Exposure, FileOrigin};
 use crate::source::FileInfo;
 use crate::source::held::CACHE;
@@ -129,6 +130,7 @@ pub struct Fetcher {
     cache: Arc<RwLock<Option<Cache>>>,
     wallet: Arc<RwLock<Wallet>>,
     failed: FailedOpens,
+    near: NearServers,
     trace: Trace,
 }
 
@@ -139,15 +141,21 @@ impl Fetcher {
         let clock = Clock::start();
         let trace = Trace::new(clock);
         let links = Arc::new(Links::default());
-        let driver =
-            driver::Driver::new(config.clone(), network, clock, trace.clone(), links.clone());
+        let driver = driver::Driver::new(
+            config.clone(),
+            network.clone(),
+            clock,
+            trace.clone(),
+            links.clone(),
+        );
         tokio::spawn(driver.run(receiver));
         let memory_bytes_max = Arc::new(AtomicU64::new(config.memory_bytes_max));
         let cache = Arc::new(RwLock::new(cache_of(config, &trace)));
         let groups = Arc::default();
         let failed = FailedOpens::new(clock);
         let wallet = Arc::new(RwLock::new(config.wallet.clone()));
-        Fetcher { commands, groups, links, memory_bytes_max, cache, wallet, failed, trace }
+        let near = NearServers::new(config, network);
+        Fetcher { commands, groups, links, memory_bytes_max, cache, wallet, failed, near, trace }
     }
 
     /// The cache on this machine's disk, where the settings name one that can be used.
@@ -163,6 +171,11 @@ impl Fetcher {
     /// The opens that failed a short time ago.
     pub(crate) fn failed(&self) -> &FailedOpens {
         &self.failed
+    }
+
+    /// The servers that select entries.
+    pub fn near(&self) -> &NearServers {
+        &self.near
     }
 
     /// The memory budget of all reads.
@@ -181,6 +194,7 @@ impl Fetcher {
         }
         self.failed.forget();
         *self.wallet.write() = config.wallet.clone();
+        self.near.configure(&config, &network);
         let _ = self.commands.send(DriverCommand::Configure { config: Box::new(config), network });
     }
 

@@ -369,6 +369,28 @@ impl Trace {
         records.tallies.received(file, &source, bytes, first);
     }
 
+    /// A server is asked to select entries of a file.
+    pub(crate) fn selecting(&self, file: u32, server: &Arc<str>) {
+        let now = self.now();
+        let mut records = self.records.lock();
+        let wave = records.tallies.sent(now, file, server, 1);
+        records.waves += u64::from(wave);
+        records.tallies.of_requests(file, server).requests += 1;
+    }
+
+    /// Bytes of selected entries have come.
+    pub(crate) fn selected(&self, file: u32, server: &Arc<str>, bytes: u64) {
+        let mut records = self.records.lock();
+        records.tallies.received(file, server, bytes, None);
+        records.tallies.of_file(file).baskets_wanted += bytes;
+    }
+
+    /// No more of them come.
+    pub(crate) fn selected_all(&self, file: u32, server: &Arc<str>) {
+        let now = self.now();
+        self.records.lock().tallies.ended(now, file, server, false);
+    }
+
     /// Pages of a request have come otherwise than they were sent.
     pub(super) fn damaged(&self, request: u64, pages: u64) {
         let mut records = self.records.lock();

@@ -42,6 +42,7 @@ pub(crate) mod put;
 pub mod range;
 #[doc(hidden)]
 pub mod s3;
+pub(crate) mod selected;
 mod server;
 mod transport;
 mod whole;

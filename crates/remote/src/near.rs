@@ -1,0 +1,250 @@
+//! Servers that select entries where the files are: which one is asked about a file, and by which
+//! name the file goes there.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use mutex::{Mutex, RwLock};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+
+use crate::address::{Address, Scheme};
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::fetch::RemoteFile;
+use crate::fetch::trace::Trace;
+use crate::proofs::told_apart;
+use crate::selecting::Near;
+use crate::source::http::selected;
+use crate::source::network::Network;
+
+/// Characters that a path of a request does not have.
+const PATH: &AsciiSet =
+    &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'<').add(b'>').add(b'?').add(b'`');
+
+/// The servers, and the way to them. Cheap to clone.
+#[derive(Clone)]
+pub struct NearServers(Arc<Inner>);
+
+struct Inner {
+    way: RwLock<WayToServers>,
+    /// Addresses of those that do not select.
+    without: Mutex<BTreeSet<String>>,
+}
+
+struct WayToServers {
+    config: Config,
+    network: Arc<dyn Network>,
+}
+
+/// The answer to a request; dropping it ends the connection, and with it the work of the server.
+pub struct SelectedBytes {
+    bytes: selected::SelectAnswer,
+    counting: AnswerCount,
+}
+
+/// The bytes of an answer, for the report.
+struct AnswerCount {
+    trace: Trace,
+    file: u32,
+    server: Arc<str>,
+}
+
+impl AnswerCount {
+    fn begin(file: &RemoteFile, server: Arc<str>) -> Self {
+        let trace = file.trace().clone();
+        let file = file.tag();
+        trace.selecting(file, &server);
+        AnswerCount { trace, file, server }
+    }
+}
+
+impl Drop for AnswerCount {
+    fn drop(&mut self) {
+        self.trace.selected_all(self.file, &self.server);
+    }
+}
+
+impl SelectedBytes {
+    /// The next bytes; `None` behind the last.
+    ///
+    /// # Errors
+    /// `TimedOut` where none arrive; the end of the connection.
+    pub async fn next(&mut self) -> Result<Option<Bytes>> {
+        let bytes = self.bytes.next().await?;
+        let count = bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
+        self.counting.trace.selected(self.counting.file, &self.counting.server, count);
+        Ok(bytes)
+    }
+}
+
+/// The server that is asked about a file.
+#[derive(Debug, Clone)]
+pub struct NearPlace {
+    /// The address of requests.
+    pub url: Address,
+    /// The name of the file there, as a `GET` has it.
+    pub file: String,
+}
+
+impl NearServers {
+    pub(crate) fn new(config: &Config, network: Arc<dyn Network>) -> Self {
+        let way = RwLock::new(WayToServers { config: config.clone(), network });
+        NearServers(Arc::new(Inner { way, without: Mutex::default() }))
+    }
+
+    pub(crate) fn configure(&self, config: &Config, network: &Arc<dyn Network>) {
+        *self.0.way.write() = WayToServers { config: config.clone(), network: network.clone() };
+        self.0.without.lock().clear();
+    }
+
+    /// Where entries of the file are selected, as its caller or the settings want it; `None` where
+    /// that is here, and for a server that is known not to select.
+    pub fn place(&self, file: &Address) -> Option<NearPlace> {
+        let near = file.access().and_then(|access| access.near.clone());
+        let near = near.unwrap_or_else(|| self.0.way.read().config.near.clone());
+        let place = file.near(&near)?;
+        (!self.0.without.lock().contains(place.url.as_str())).then_some(place)
+    }
+
+    /// Sends a request about an open file, and waits for the head of the answer.
+    ///
+    /// # Errors
+    /// The server's refusal; the end of the connection.
+    pub async fn ask(
+        &self,
+        place: &NearPlace,
+        request: Bytes,
+        file: &RemoteFile,
+    ) -> Result<SelectedBytes> {
+        let counting = AnswerCount::begin(file, place.server().into());
+        let (config, network) = {
+            let way = self.0.way.read();
+            (way.config.clone(), way.network.clone())
+        };
+        let answer = selected::ask(&place.url, request, &config, network).await;
+        let is_not_offered = |error: &Error| error.message() == selected::NOT_OFFERED;
+        if answer.as_ref().is_err_and(is_not_offered) {
+            self.0.without.lock().insert(place.url.as_str().to_owned());
+        }
+        Ok(SelectedBytes { bytes: answer?, counting })
+    }
+}
+
+impl NearPlace {
+    /// The server, for reports.
+    pub fn server(&self) -> String {
+        let host = self.url.host().unwrap_or_default();
+        let port = self.url.port().unwrap_or_default();
+        format!("{}://{host}:{port}", self.url.scheme().name())
+    }
+}
+
+impl fmt::Debug for NearServers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NearServers(without: {:?})", self.0.without.lock())
+    }
+}
+
+impl Address {
+    /// Where entries of this file are selected; `None` where that is here. A name with a secret in
+    /// it goes to no other server than the file's own.
+    fn near(&self, near: &Near) -> Option<NearPlace> {
+        let encoded = |text: &str| utf8_percent_encode(text, PATH).to_string();
+        let query = self.query().filter(|query| !query.is_empty());
+        let query_text = query.map(|query| format!("?{query}")).unwrap_or_default();
+        let scheme = self.scheme();
+        let (server, file) = match (near, scheme) {
+            (Near::Never, _) | (_, Scheme::Local | Scheme::S3 | Scheme::Pelican) => return None,
+            // A server that another file names is not shown the caller's credentials.
+            (Near::AtServer, _) if !self.is_named() => return None,
+            (Near::AtServer, Scheme::Root | Scheme::Roots) => {
+                let encryption = if scheme == Scheme::Roots { "https" } else { "http" };
+                let server = format!("{encryption}://{}:{}", self.host()?, self.port()?);
+                (server, format!("{}{query_text}", encoded(&self.path())))
+            }
+            (Near::AtServer, _) => {
+                // With the user that the address names.
+                let mut server = self.to_http()?.clone();
+                server.set_path("");
+                server.set_query(None);
+                let server = server.as_str().trim_end_matches('/').to_owned();
+                (server, format!("{}{query_text}", self.path()))
+            }
+            (Near::At(proxy), _) => {
+                let has_secret = query.is_some_and(|query| !told_apart(query).1.is_empty())
+                    || self.as_str().split('/').nth(2).is_some_and(|host| host.contains('@'));
+                if has_secret {
+                    return None;
+                }
+                let path = match scheme {
+                    Scheme::Root | Scheme::Roots => encoded(&self.path()),
+                    _ => self.path().into_owned(),
+                };
+                let at = format!("{}://{}:{}", scheme.name(), self.host()?, self.port()?);
+                let slash = if path.starts_with('/') { "" } else { "/" };
+                (proxy.clone(), format!("/{at}{slash}{path}{query_text}"))
+            }
+        };
+        let url = Address::parse(&format!("{server}/select")).ok()?;
+        // The credentials of the caller's word are for the file's own server.
+        let access = if matches!(near, Near::AtServer) { self.shared_access() } else { None };
+        Some(NearPlace { url: url.under(&access), file })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(address: &str, near: &str) -> Option<(String, String)> {
+        let near = Near::named(near).unwrap();
+        let place = Address::parse(address).unwrap().near(&near)?;
+        Some((place.url.to_string(), place.file))
+    }
+
+    #[test]
+    fn a_file_goes_by_the_name_of_a_get() {
+        for (address, near, url, file) in [
+            ("root://h:1094//d/f.root", "on", "http://h:1094/select", "/d/f.root"),
+            ("roots://h//d/a b.root?x=1", "on", "https://h:1094/select", "/d/a%20b.root?x=1"),
+            ("http://h/d/a%20b.root?x=1", "on", "http://h/select", "/d/a%20b.root?x=1"),
+            ("https://h:8443/f.root", "on", "https://h:8443/select", "/f.root"),
+            (
+                "root://h//d/f.root",
+                "https://p:1094",
+                "https://p:1094/select",
+                "/root://h:1094//d/f.root",
+            ),
+            ("https://h/f.root", "http://p/", "http://p/select", "/https://h:443/f.root"),
+        ] {
+            let found = found(address, near).unwrap();
+            assert_eq!(found.1.replace("//d", "/d"), file.replace("//d", "/d"), "{address}");
+            assert_eq!(found.0.replace(":80/", "/"), url, "{address}");
+        }
+    }
+
+    #[test]
+    fn secrets_go_to_no_other_server() {
+        for address in [
+            "https://h/f?authz=Bearer%20secret",
+            "https://user:secret@h/f",
+            "/local/f.root",
+            "s3://bucket/f.root",
+        ] {
+            assert_eq!(found(address, "https://p:1094"), None, "{address}");
+        }
+        assert_eq!(found("root://h//f", "off"), None);
+        let named = Address::parse("https://h/f").unwrap();
+        let other = named.led_to("https://other/f", crate::address::Way::Mention).unwrap();
+        assert!(other.near(&Near::AtServer).is_none());
+        let user = Address::parse("https://user:secret@h/f").unwrap();
+        let place = user.near(&Near::AtServer).unwrap();
+        assert_eq!(place.url.as_str(), "https://user:secret@h/select");
+        assert_eq!(place.file, "/f");
+        for wrong in ["", "true", "p:1094", "root://p", "https://", "https://p/x", "https://u@p"] {
+            assert_eq!(Near::named(wrong), None, "{wrong}");
+        }
+    }
+}

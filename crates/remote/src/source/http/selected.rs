@@ -1,0 +1,118 @@
+//! A request by which a server selects entries of files, and the answer as it arrives.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, TE};
+use hyper::{Method, Response, StatusCode};
+use tokio::sync::watch;
+
+use super::answer::judge;
+use super::body::{RequestBody, UploadBytes};
+use super::exchange::is_of_who_asks;
+use super::server::HttpServer;
+use super::transport::Transport;
+use crate::address::Address;
+use crate::config::Config;
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::network::Network;
+use crate::source::servers::config_for;
+
+/// Bytes of a refusal that are read for its message.
+const REFUSAL_BYTES_MAX: usize = 4096;
+/// The error for a server that knows no such requests.
+pub const NOT_OFFERED: &str = "the server does not select entries";
+
+/// The answer to a request; dropping it ends the connection, and with it the work of the server.
+pub struct SelectAnswer {
+    transport: Transport,
+    response: Response<Incoming>,
+    url: Address,
+}
+
+/// Sends a request to the address, and waits for the head of the answer.
+///
+/// # Errors
+/// The server's refusal; the end of the connection.
+pub async fn ask(
+    url: &Address,
+    body: Bytes,
+    config: &Config,
+    network: Arc<dyn Network>,
+) -> Result<SelectAnswer> {
+    let config = config_for(url, config);
+    let server = Arc::new(HttpServer::new(url, &config, network)?);
+    let transport = Transport::new(server.clone());
+    loop {
+        let mut request = server.get(url, None)?;
+        *request.method_mut() = Method::POST;
+        let headers = request.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(CONTENT_LENGTH, body.len().into());
+        headers.insert(TE, HeaderValue::from_static("trailers"));
+        let sent = transport.uploaded.clone();
+        let (_, go) = watch::channel(true);
+        *request.body_mut() = RequestBody::of(UploadBytes::Memory(body.clone()), sent, go);
+        let mut response = transport.send_here(&request, url).await?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(SelectAnswer { transport, response, url: url.clone() });
+        }
+        if is_of_who_asks(status) && server.access.try_another(request.method(), url) {
+            transport.abandon(response).await;
+            continue;
+        }
+        if status == StatusCode::METHOD_NOT_ALLOWED {
+            let error = Error::new(ErrorKind::Unsupported, NOT_OFFERED).with_url(url.to_string());
+            return Err(error.with_advice("it is offered by `farroot serve --select`"));
+        }
+        let said = message(&transport, &mut response, url).await;
+        let error = match judge(&response) {
+            Ok(_) => Error::new(ErrorKind::Unsupported, "the server answers otherwise than asked"),
+            Err(error) => server.access.explain(error, status, response.headers(), url),
+        };
+        let error = if said.is_empty() { error } else { Error::new(error.kind(), said) };
+        return Err(error.with_url(url.to_string()).with_source(&*server.name));
+    }
+}
+
+/// The first line of a refusal.
+async fn message(
+    transport: &Transport,
+    response: &mut Response<Incoming>,
+    url: &Address,
+) -> String {
+    let mut text = Vec::new();
+    while text.len() < REFUSAL_BYTES_MAX
+        && let Ok(Some(Ok(frame))) = transport.patiently(response.body_mut().frame(), url).await
+    {
+        text.extend(frame.into_data().unwrap_or_default());
+    }
+    text.truncate(REFUSAL_BYTES_MAX);
+    let text = String::from_utf8_lossy(&text);
+    let line = text.lines().next().unwrap_or_default().trim();
+    line.chars().filter(|letter| !letter.is_control()).collect()
+}
+
+impl SelectAnswer {
+    /// The next bytes; `None` behind the last.
+    ///
+    /// # Errors
+    /// `TimedOut` where none arrive; the end of the connection.
+    pub async fn next(&mut self) -> Result<Option<Bytes>> {
+        loop {
+            let frame = self.response.body_mut().frame();
+            match self.transport.patiently(frame, &self.url).await? {
+                None => return Ok(None),
+                Some(Err(error)) => return Err(self.transport.broken(&error, &self.url)),
+                Some(Ok(frame)) => {
+                    if let Ok(bytes) = frame.into_data() {
+                        return Ok(Some(bytes));
+                    }
+                }
+            }
+        }
+    }
+}
