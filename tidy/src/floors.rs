@@ -5,15 +5,17 @@ use crate::repository::report;
 use crate::syntax::{Crate, crates};
 
 /// From the lowest; folders of one floor do not know each other.
-const FLOORS: [&[&str]; 8] = [
+const FLOORS: [&[&str]; 10] = [
     &["threads"],
     &["file"],
     &["core"],
     &["tree", "ntuple"],
+    &["near"],
     &["joined"],
     &["many"],
     &["open"],
     &["inspect", "export", "watch"],
+    &["select"],
 ];
 
 /// The parts of the readers that `write` uses: the threads, and files that are written further.

@@ -20,7 +20,7 @@ use crate::read::core::friends::Friend;
 use crate::read::core::request::ColumnSpec;
 use crate::read::core::select::only;
 use crate::read::core::table::{Columns, Table};
-use crate::read::file::session::Session;
+use crate::read::file::session::{Gate, Session};
 use crate::read::file::{File, Speculation};
 use crate::read::inspect::check;
 use crate::read::inspect::examine::examine;
@@ -91,6 +91,14 @@ impl Engine {
     pub fn within(config: &Config, network: Arc<dyn Network>) -> Result<Self> {
         let session = Session::start(Remote::start(config.clone(), network))?;
         Ok(Engine { inner: Arc::new(Inner { session, watches: Arc::default(), runtime: None }) })
+    }
+
+    /// The same connections, threads and memory, for others, who may open only the files that the
+    /// gate lets pass. It ends with the engine that it is made of.
+    #[must_use]
+    pub fn guarded(&self, gate: Arc<dyn Gate>) -> Engine {
+        let session = self.inner.session.guarded(gate);
+        Engine { inner: Arc::new(Inner { session, watches: Arc::default(), runtime: None }) }
     }
 
     /// Files as ranges of bytes, over the same connections: listed, copied, read.

@@ -34,6 +34,7 @@ pub use read::core::{friends::Friend, table::Columns, table::Table};
 pub use read::core::{request::ColumnRequest, request::ColumnSpec, select::is_glob, steps::Step};
 #[cfg(feature = "arrow")]
 pub use read::export::arrow::ArrowReader;
+pub use read::file::session::Gate;
 pub use read::file::{File, KeyInfo};
 pub use read::inspect::describe::{Described, DescribedColumn, DescribedFile, DescribedSet};
 pub use read::inspect::exercise::{Exercise, Form, Outcome};
@@ -43,12 +44,18 @@ pub use read::many::chain::{Chain, ChainColumns};
 pub use read::many::scan::{
     FriendLocation, OpenAhead, ScanBatch, ScanBatches, ScanRequest, TableLocation,
 };
+#[cfg(feature = "select")]
+pub use read::near::request as near;
 pub use read::ntuple::{AttributeSet, FieldColumn, RNTuple, columns::RNTupleColumns};
 
 pub use read::open::meaning::{Meaning, NameScope};
 pub use read::open::objects::{Content, Contents};
 pub use read::open::presumed::PresumedTable;
 pub use read::open::resolve::{ResolvedColumn, first_table};
+#[cfg(feature = "select")]
+pub use read::select::{Histogram, HistogramRequest};
+#[cfg(feature = "select")]
+pub use read::select::{SelectBounds, SelectTotals, Selected, SelectedStream};
 pub use read::tree::events::{EntryValue, Event, Events};
 pub use read::tree::{Tree, columns::TreeColumns};
 pub use read::watch::Watched;

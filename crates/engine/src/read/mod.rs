@@ -6,8 +6,12 @@ pub mod file;
 pub mod inspect;
 pub mod joined;
 pub mod many;
+#[cfg(feature = "select")]
+pub mod near;
 pub mod ntuple;
 pub mod open;
+#[cfg(feature = "select")]
+pub mod select;
 pub mod threads;
 pub mod tree;
 pub mod watch;

@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 
 use super::columns::Batch;
 use super::request::ColumnRequest;
+use super::spelled::SpelledFormula;
 use remote::{Error, ErrorKind, Result};
 
 /// Decides about entries by the values of some columns.
@@ -19,6 +20,11 @@ pub trait Predicate: Send + Sync {
     /// # Errors
     /// Whatever hinders it; the read ends with it.
     fn decide(&self, columns: Batch) -> Result<Vec<bool>>;
+
+    /// The formula that decides, for another process; `None` where it is no formula.
+    fn spelled(&self) -> Option<SpelledFormula> {
+        None
+    }
 }
 
 impl<F> Predicate for F

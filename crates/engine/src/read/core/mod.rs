@@ -18,6 +18,7 @@ mod program;
 pub mod request;
 pub mod select;
 pub mod skip;
+pub mod spelled;
 pub(crate) mod stepping;
 pub mod steps;
 pub mod table;

@@ -131,7 +131,14 @@ impl Batch {
     }
 }
 
-fn record_batch(columns: Vec<(String, Array)>, rows: Option<usize>) -> Result<RecordBatch> {
+/// Columns as a record batch of so many entries.
+///
+/// # Errors
+/// As [`Batch::into_arrow`].
+pub(crate) fn record_batch(
+    columns: Vec<(String, Array)>,
+    rows: Option<usize>,
+) -> Result<RecordBatch> {
     let mut fields = Vec::with_capacity(columns.len());
     let mut arrays = Vec::with_capacity(columns.len());
     for (name, array) in columns {

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use remote::address::{CacheUse, FileLocations};
-use remote::{Config, Remote, Result};
+use futures::future::BoxFuture;
+use remote::address::{Address, CacheUse, FileLocations};
+use remote::{Config, Error, ErrorKind, Remote, Result};
 use rootfile::file::KnownClasses;
 
 use super::{File, OpenBytes, Speculation, SpeculativeOpen};
@@ -17,13 +18,40 @@ pub(crate) struct Session {
     decoders: Decoders,
     /// Streamer infos of the files that were opened last.
     classes: Arc<KnownClasses>,
+    /// Which files may be opened; `None` where all may.
+    gate: Option<Arc<dyn Gate>>,
+}
+
+/// Decides which files a reader opens for others: also friends, and files that a file names.
+pub trait Gate: Send + Sync {
+    /// Checks one address, before anything is sent there.
+    fn check<'a>(&'a self, address: &'a Address) -> BoxFuture<'a, Result<()>>;
 }
 
 impl Session {
     pub fn start(remote: Remote) -> Result<Self> {
         let threads = remote.config().decode_threads;
         let decoders = Decoders::start(threads, remote.trace().clone())?;
-        Ok(Session { remote, decoders, classes: Arc::default() })
+        Ok(Session { remote, decoders, classes: Arc::default(), gate: None })
+    }
+
+    /// The same for others, who may not read every file.
+    pub fn guarded(&self, gate: Arc<dyn Gate>) -> Self {
+        Session { gate: Some(gate), ..self.clone() }
+    }
+
+    /// Where a file is that may be opened.
+    async fn locations(&self, address: &str) -> Result<FileLocations> {
+        let Some(gate) = &self.gate else { return self.remote.locations(address).await };
+        for url in remote::address::parse(address)? {
+            if remote::is_metalink(&url) {
+                let what = "a Metalink, which may name any file, is not read for others";
+                let error = Error::new(ErrorKind::PermissionDenied, what);
+                return Err(error.with_url(url.to_string()));
+            }
+            gate.check(&url).await?;
+        }
+        self.remote.locations(address).await
     }
 
     pub fn remote(&self) -> &Remote {
@@ -41,7 +69,7 @@ impl Session {
     }
 
     pub async fn open(&self, address: &str, speculation: Speculation) -> Result<File> {
-        let locations = self.remote.locations(address).await?;
+        let locations = self.locations(address).await?;
         let bytes = self.open_at(locations, speculation).await?;
         File::of_bytes(bytes, &self.decoders).await
     }
@@ -60,7 +88,7 @@ impl Session {
     /// Opens a file whose bytes are copied without being decoded: they are requested with checksums
     /// where servers offer them.
     pub async fn open_to_copy(&self, address: &str) -> Result<File> {
-        let locations = FileLocations { is_opaque: true, ..self.remote.locations(address).await? };
+        let locations = FileLocations { is_opaque: true, ..self.locations(address).await? };
         let bytes = self.open_at(locations, Speculation::Eager).await?;
         File::of_bytes(bytes, &self.decoders).await
     }
@@ -73,7 +101,7 @@ impl Session {
         cache_use: CacheUse,
         is_guess: bool,
     ) -> Result<OpenBytes> {
-        let locations = self.remote.locations(address).await?;
+        let locations = self.locations(address).await?;
         let locations = FileLocations { cache_use, is_guess, ..locations };
         self.open_at(locations, Speculation::EagerForClients).await
     }
@@ -103,9 +131,9 @@ impl Session {
         cache_use: CacheUse,
         is_guess: bool,
     ) -> Result<Option<SpeculativeOpen>> {
-        let Session { remote, decoders, classes } = self;
+        let Session { remote, decoders, classes, .. } = self;
         let Some(store) = remote.store() else { return Ok(None) };
-        let locations = remote.locations(address).await?;
+        let locations = self.locations(address).await?;
         let locations = FileLocations { cache_use, is_guess, ..locations };
         let fetcher = remote.fetcher();
         File::open_speculatively(fetcher, decoders, &store, locations, classes.clone()).await

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, FutureExt};
 use rootfile::Array;
 
+#[cfg(feature = "select")]
+use super::elsewhere::{self, WantedEntries};
 use super::{Joined, cutting, lazy, run};
 use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::Batch;
@@ -155,7 +157,15 @@ impl dyn Columns {
     ) -> Result<Batches> {
         forwards(&entries)?;
         let covered = self.covered(entries.clone())?;
-        match self.planned_at_once(&covered, step).await? {
+        let planned = self.planned_at_once(&covered, step).await?;
+        #[cfg(feature = "select")]
+        if planned.is_none() {
+            let wanted = WantedEntries { cut, entries: covered.clone(), step, rank };
+            if let Some(batches) = elsewhere::start(self, wanted).await? {
+                return Ok(batches);
+            }
+        }
+        match planned {
             Some(count) => {
                 let part = Part { entries: covered, count, step, rank };
                 part.start(self.boxed(), cut.cloned()).await
@@ -166,7 +176,7 @@ impl dyn Columns {
 
     /// Columns that cannot decide for themselves are read as a join of one table, whose cut sends
     /// its pipelines the survivors.
-    async fn start_planned(
+    pub(super) async fn start_planned(
         &self,
         cut: Option<&Cut>,
         entries: Range<u64>,

@@ -8,6 +8,8 @@
 mod alignment;
 mod columns;
 mod cutting;
+#[cfg(feature = "select")]
+mod elsewhere;
 mod lazy;
 mod lookup;
 mod run;

@@ -15,7 +15,7 @@ use crate::read::core::cut::SurvivorFeed;
 use crate::read::core::footprint::ReadFootprint;
 use crate::read::core::lazy::{LazyColumns, Learning};
 use crate::read::core::names::NameList;
-use crate::read::core::request::ColumnSpec;
+use crate::read::core::request::{ColumnRequest, ColumnSpec};
 use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::core::table::{Columns, Table, not_added};
 use crate::read::file::File;
@@ -112,6 +112,10 @@ impl RNTupleColumns {
 impl Columns for RNTupleColumns {
     fn of(&self) -> &dyn Table {
         &self.ntuple
+    }
+
+    fn requests(&self) -> Vec<ColumnRequest> {
+        self.columns.iter().map(FieldColumn::request).collect()
     }
 
     fn table(&self) -> Arc<dyn Table> {

@@ -54,12 +54,19 @@ pub struct FieldColumn {
     /// As the user gets it.
     pub name: String,
     pub interpretation: Arc<FieldInterpretation>,
+    /// As it was asked for, where that is otherwise than by its name.
+    asked: Option<ColumnRequest>,
 }
 
 impl FieldColumn {
     /// The type of an entry as Awkward spells it.
     pub fn datashape(&self) -> String {
         datashape(&self.interpretation.empty())
+    }
+
+    /// How it is asked for.
+    pub(super) fn request(&self) -> ColumnRequest {
+        self.asked.clone().unwrap_or_else(|| ColumnRequest::named(&self.name))
     }
 
     pub(super) fn empty(&self) -> (String, Array) {
@@ -220,7 +227,7 @@ impl RNTuple {
             Some(keep) => {
                 let keep: Vec<usize> =
                     keep.iter().map(|path| self.require_field(path)).collect::<Result<_>>()?;
-                self.pruned(field, &keep)
+                Ok(FieldColumn { asked: Some(chosen.clone()), ..self.pruned(field, &keep)? })
             }
         }
     }
@@ -456,7 +463,7 @@ impl RNTuple {
                 .located(self.inner.file.url())
                 .with_advice("the other fields can be read")
         })?;
-        Ok(FieldColumn { name, interpretation: Arc::new(interpretation) })
+        Ok(FieldColumn { name, interpretation: Arc::new(interpretation), asked: None })
     }
 
     /// Fields that a pattern means, at least one: of those in each other only the outermost.

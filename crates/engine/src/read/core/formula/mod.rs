@@ -39,6 +39,7 @@ mod parse;
 mod program;
 mod reduced;
 mod root;
+mod spelled;
 
 use std::sync::Arc;
 
@@ -48,6 +49,7 @@ use super::columns::{Batch, datashape};
 use super::cut::{Cut, Predicate};
 use super::define::{Compute, Definition, of_column};
 use super::request::ColumnRequest;
+use super::spelled::SpelledFormula;
 use node::{Node, wrong};
 use remote::Result;
 
@@ -172,6 +174,10 @@ impl Predicate for Program {
             let what = format!("gives {}, and a cut gives one bool an entry", datashape(&found));
             wrong(self.text(), &what)
         })
+    }
+
+    fn spelled(&self) -> Option<SpelledFormula> {
+        Program::spelled(self)
     }
 }
 

@@ -28,8 +28,8 @@ pub enum Operand {
 /// A formula, and the meanings of its names.
 #[derive(Debug)]
 pub struct Program {
-    formula: Arc<Formula>,
-    meanings: Vec<Operand>,
+    pub(super) formula: Arc<Formula>,
+    pub(super) meanings: Vec<Operand>,
     depth: usize,
 }
 

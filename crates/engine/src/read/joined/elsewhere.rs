@@ -1,0 +1,356 @@
+//! A read whose entries a server selects where the file is. Whatever the server cannot do, or no
+//! longer does, is read here: from the last entry that has come on.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use rootfile::Array;
+
+use crate::located::unlocated;
+use crate::read::core::batches::{BatchSender, Batches};
+use crate::read::core::columns::Batch;
+use crate::read::core::cut::{Cut, within};
+use crate::read::core::request::ColumnSpec;
+use crate::read::core::steps::{ReadPriority, Step};
+use crate::read::core::table::Columns;
+use crate::read::near;
+use crate::read::near::incoming::Incoming;
+use crate::read::near::layout::Layout;
+use crate::read::near::request::{KnownFile, SelectColumn, SelectCut, SelectFile, SelectRequest};
+use crate::read::ntuple::columns::RNTupleColumns;
+use crate::read::tree::columns::TreeColumns;
+use remote::fetch::ledger::Phase;
+use remote::near::NearPlace;
+use remote::{Error, Result};
+
+/// Entries to read.
+pub(super) struct WantedEntries<'a> {
+    pub cut: Option<&'a Cut>,
+    pub entries: Range<u64>,
+    pub step: Step,
+    pub rank: ReadPriority,
+}
+
+/// A read of one table.
+struct Elsewhere {
+    columns: Box<dyn Columns>,
+    cut: Option<Cut>,
+    step: Step,
+    rank: ReadPriority,
+    place: NearPlace,
+    request: Bytes,
+    /// First entries of the batches and, last, the end.
+    borders: Vec<u64>,
+}
+
+/// Where entries come from.
+enum EntrySource {
+    Server(Box<Incoming>),
+    Here(Batches),
+    /// All have come.
+    Nowhere,
+}
+
+/// Entries in the order in which they come, to be divided into batches.
+struct NearPieces {
+    read: Elsewhere,
+    origin: EntrySource,
+    /// Entries that have come and belong to the next batch.
+    held: Option<Batch>,
+    /// Nothing is unknown of the entries before this one.
+    known: u64,
+}
+
+/// Starts the read; `None` where the caller wants to read here, or a server cannot be told what is
+/// wanted.
+///
+/// # Errors
+/// Those of planning.
+pub(super) async fn start(
+    columns: &dyn Columns,
+    wanted: WantedEntries<'_>,
+) -> Result<Option<Batches>> {
+    let Some(place) = place(columns) else { return Ok(None) };
+    let WantedEntries { cut, entries, step, rank } = wanted;
+    let Some(request) = request(columns, &place, cut, &entries) else { return Ok(None) };
+    let borders = match step {
+        Step::Whole => vec![entries.start, entries.end],
+        _ => stepped(columns, cut)?.steps(entries, step).await?,
+    };
+    let steps = borders.len().saturating_sub(1);
+    let request = Bytes::from(request.written()?);
+    let cut = cut.cloned();
+    let columns = columns.boxed();
+    let remote = columns.file().remote().clone();
+    let read = Elsewhere { columns, cut, step, rank, place, request, borders };
+    Ok(Some(Batches::start(&remote, |output| read.run(output)).in_steps(steps)))
+}
+
+/// The columns by which the steps of a read are planned: a tree decides within its own steps.
+fn stepped(columns: &dyn Columns, cut: Option<&Cut>) -> Result<Box<dyn Columns>> {
+    let mut all = columns.boxed();
+    let is_tree = columns.downcast_ref::<TreeColumns>().is_some();
+    for deciding in cut.iter().filter(|_| is_tree).flat_map(|cut| &cut.columns) {
+        let one = columns.of().select(&ColumnSpec::Requested(vec![deciding.clone()]))?;
+        for at in 0..one.len() {
+            all.add(&*one, at)?;
+        }
+    }
+    Ok(all)
+}
+
+/// The server of the file, where the caller wants it to select.
+fn place(columns: &dyn Columns) -> Option<NearPlace> {
+    // Other columns are of several tables, which may be known to this program only.
+    let is_of_one_table = columns.downcast_ref::<TreeColumns>().is_some()
+        || columns.downcast_ref::<RNTupleColumns>().is_some();
+    near::place(columns.file()).filter(|_| is_of_one_table)
+}
+
+fn request(
+    columns: &dyn Columns,
+    place: &NearPlace,
+    cut: Option<&Cut>,
+    entries: &Range<u64>,
+) -> Option<SelectRequest> {
+    let empty = columns.empty();
+    if empty.is_empty()
+        || entries.is_empty()
+        || !empty.iter().all(|(_, one)| Layout::is_certain(one))
+    {
+        return None;
+    }
+    let file = KnownFile {
+        file: place.file.clone(),
+        table: Some(columns.path().to_owned()),
+        num_entries: Some(columns.num_entries()),
+        size: Some(columns.file().size()),
+    };
+    let exact = columns.requests().into_iter().map(|one| SelectColumn::Exact(one.into()));
+    let cut = match cut {
+        None => None,
+        Some(cut) => Some(SelectCut::of(cut)?),
+    };
+    Some(SelectRequest {
+        columns: Some(exact.collect()),
+        skipped: cut.is_some(),
+        cut,
+        entries: Some([entries.start, entries.end]),
+        ..SelectRequest::arrays(vec![SelectFile::Known(file)])
+    })
+}
+
+impl Elsewhere {
+    async fn run(self, output: BatchSender) -> Result<()> {
+        let closed = output.sender.clone();
+        tokio::select! {
+            done = self.hand_out(output) => done,
+            () = closed.closed() => Ok(()),
+        }
+    }
+
+    async fn hand_out(self, mut output: BatchSender) -> Result<()> {
+        output.waits_for(Phase::Bytes);
+        let Some(first) = self.borders.first() else { return Ok(()) };
+        let Some(end) = self.borders.last() else { return Ok(()) };
+        let entries = *first..*end;
+        let borders = self.borders.clone();
+        let answer = match self.ask(&entries).await {
+            Ok(answer) => answer,
+            Err(error) => return self.instead(entries, &error, output).await,
+        };
+        let known = entries.start;
+        let origin = EntrySource::Server(Box::new(answer));
+        let mut pieces = NearPieces { read: self, origin, held: None, known };
+        for pair in borders.windows(2) {
+            let batch = pieces.batch(&(pair[0]..pair[1])).await?;
+            if !output.hand_over(batch).await {
+                return Ok(());
+            }
+            output.waits_for(Phase::Bytes);
+        }
+        Ok(())
+    }
+
+    async fn ask(&self, entries: &Range<u64>) -> Result<Incoming> {
+        let remote = self.columns.file().remote();
+        let near = remote.fetcher().near();
+        let answer = near.ask(&self.place, self.request.clone(), remote).await?;
+        let has_cut = self.cut.is_some();
+        let mut incoming = Incoming::new(answer, self.columns.empty(), entries.clone(), has_cut);
+        incoming.begun().await?;
+        Ok(incoming)
+    }
+
+    /// Reads all of it here.
+    async fn instead(
+        self,
+        entries: Range<u64>,
+        error: &Error,
+        mut output: BatchSender,
+    ) -> Result<()> {
+        self.note(error, entries.start);
+        let Elsewhere { columns, cut, step, rank, .. } = self;
+        let mut batches = columns.start_planned(cut.as_ref(), entries, step, rank).await?;
+        while let Some(batch) = batches.next_unreported().await {
+            if !output.hand_over(batch?).await {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// For the report.
+    fn note(&self, error: &Error, entry: u64) {
+        let remote = self.columns.file().remote();
+        let text = format!(
+            "{} does not select: entries from {entry} on are read here: {}",
+            self.place.server(),
+            error.message()
+        );
+        remote.trace().note(Some(remote.tag()), text);
+    }
+}
+
+impl NearPieces {
+    /// The entries of one batch.
+    async fn batch(&mut self, entries: &Range<u64>) -> Result<Batch> {
+        let mut parts = Vec::new();
+        if let Some(piece) = self.held.take() {
+            parts.push(self.cut_off(piece, entries.end));
+        }
+        while self.known < entries.end {
+            match self.next().await? {
+                Some(piece) => {
+                    self.known = piece.entries.end;
+                    parts.push(self.cut_off(piece, entries.end));
+                }
+                None => self.known = u64::MAX,
+            }
+        }
+        let has_cut = self.read.cut.is_some();
+        joined(parts, self.read.columns.empty(), entries.clone(), has_cut)
+    }
+
+    /// The part of a piece that lies before a border; the rest is held back.
+    fn cut_off(&mut self, piece: Batch, border: u64) -> Batch {
+        if piece.entries.end <= border {
+            return piece;
+        }
+        let (before, behind) = split(piece, border);
+        self.held = Some(behind);
+        before
+    }
+
+    /// The next entries, from wherever they come.
+    async fn next(&mut self) -> Result<Option<Batch>> {
+        match &mut self.origin {
+            EntrySource::Nowhere => Ok(None),
+            EntrySource::Here(batches) => {
+                let batch = batches.next_unreported().await.transpose()?;
+                match batch.as_ref().and_then(|batch| batch.left_out.first()) {
+                    Some(skipped) => Err(skipped.error.clone()),
+                    None => Ok(batch),
+                }
+            }
+            EntrySource::Server(incoming) => match incoming.next().await {
+                Ok(Some(batch)) => Ok(Some(batch)),
+                Ok(None) => {
+                    self.origin = EntrySource::Nowhere;
+                    Ok(None)
+                }
+                Err(error) => {
+                    let left = incoming.left();
+                    self.read.note(&error, left.start);
+                    let Elsewhere { columns, cut, step, rank, .. } = &self.read;
+                    let here = columns.start_planned(cut.as_ref(), left, *step, *rank).await?;
+                    self.origin = EntrySource::Here(here);
+                    Box::pin(self.next()).await
+                }
+            },
+        }
+    }
+}
+
+/// A piece in two, at a border within it.
+fn split(piece: Batch, border: u64) -> (Batch, Batch) {
+    let Batch { entries, survivors, columns, .. } = piece;
+    let before = entries.start..border;
+    let behind = border..entries.end;
+    let runs = |part: &Range<u64>| {
+        let runs = survivors.as_ref()?;
+        Some(within(runs, part).collect::<Vec<_>>())
+    };
+    let of = |part: &Range<u64>| Batch {
+        entries: part.clone(),
+        survivors: runs(part),
+        columns: Vec::new(),
+        left_out: Vec::new(),
+    };
+    let mut first = of(&before);
+    let mut second = of(&behind);
+    let count = first.len() as usize;
+    for (name, array) in columns {
+        first.columns.push((name.clone(), array.slice(0..count)));
+        second.columns.push((name, array.slice(count..array.len())));
+    }
+    (first, second)
+}
+
+/// NearPieces of some entries as one batch.
+fn joined(
+    parts: Vec<Batch>,
+    empty: Vec<(String, Array)>,
+    entries: Range<u64>,
+    has_cut: bool,
+) -> Result<Batch> {
+    let mut survivors: Vec<Range<u64>> = Vec::new();
+    let mut arrays: Vec<Vec<Array>> = empty.iter().map(|_| Vec::new()).collect();
+    for part in parts {
+        for run in part.survivors.into_iter().flatten() {
+            match survivors.last_mut() {
+                Some(last) if last.end == run.start => last.end = run.end,
+                _ => survivors.push(run),
+            }
+        }
+        for (all, (_, array)) in arrays.iter_mut().zip(part.columns) {
+            all.push(array);
+        }
+    }
+    let mut columns = Vec::with_capacity(empty.len());
+    for ((name, nothing), parts) in empty.into_iter().zip(arrays) {
+        let array = Array::concat(parts).map_err(unlocated)?;
+        columns.push((name, array.unwrap_or(nothing)));
+    }
+    let survivors = has_cut.then_some(survivors);
+    Ok(Batch { entries, survivors, columns, left_out: Vec::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use rootfile::Numbers;
+
+    use super::*;
+
+    fn piece(entries: Range<u64>, survivors: Option<Vec<Range<u64>>>) -> Batch {
+        let runs = survivors.clone().unwrap_or_else(|| vec![entries.clone()]);
+        let numbers = Numbers::U64(runs.into_iter().flatten().collect());
+        let columns = vec![("x".to_owned(), Array::Numbers { numbers, shape: Vec::new() })];
+        Batch { entries, survivors, columns, left_out: Vec::new() }
+    }
+
+    #[test]
+    fn pieces_are_divided_at_any_entry_and_put_together_again() {
+        for survivors in [None, Some(vec![3..5, 7..8, 11..12]), Some(Vec::new())] {
+            let whole = piece(2..12, survivors);
+            for border in 3..12 {
+                let (before, behind) = split(whole.clone(), border);
+                assert_eq!(before, piece(2..border, before.survivors.clone()));
+                let empty = vec![("x".to_owned(), whole.columns[0].1.empty_like())];
+                let has_cut = whole.survivors.is_some();
+                let again = joined(vec![before, behind], empty, 2..12, has_cut).unwrap();
+                assert_eq!(again, whole, "{border}");
+            }
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! The messages of a stream of Arrow, as their bytes arrive. No memory is taken by a number that
+//! the stream has, before it is compared with a limit.
+
+use std::collections::HashMap;
+
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use arrow_ipc::{MessageHeader, root_as_message};
+use arrow_schema::SchemaRef;
+use bytes::BytesMut;
+
+use remote::{Error, ErrorKind, Result};
+
+/// Bytes of the metadata of one message.
+const METADATA_BYTES_MAX: usize = 16 << 20;
+/// Bytes of a batch, sent and decompressed. Servers of farroot send less, but for long entries.
+const BATCH_BYTES_MAX: usize = 1 << 30;
+/// Begins every message.
+const CONTINUES: [u8; 4] = [0xff; 4];
+/// Stands before a buffer that is not compressed.
+const NOT_COMPRESSED: i64 = -1;
+
+/// A stream of which a part has arrived.
+#[derive(Default)]
+pub struct Messages {
+    bytes: BytesMut,
+    schema: Option<SchemaRef>,
+    is_ended: bool,
+}
+
+/// The content of a message.
+pub enum Message {
+    Schema(SchemaRef),
+    Batch(RecordBatch),
+}
+
+fn wrong(what: impl std::fmt::Display) -> Error {
+    Error::new(ErrorKind::Corrupt, format!("the server's answer: {what}"))
+}
+
+impl Messages {
+    /// Bytes that have arrived.
+    pub fn supply(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Whether the mark of the end has arrived, and nothing behind it.
+    pub fn are_complete(&self) -> bool {
+        self.is_ended && self.bytes.is_empty()
+    }
+
+    /// The next message; `None` where not all of it has arrived, and behind the last.
+    ///
+    /// # Errors
+    /// `Corrupt` for bytes that are no stream of Arrow; `LimitReached` for a batch that is too
+    /// long.
+    pub fn next(&mut self) -> Result<Option<Message>> {
+        let Some((mark, behind)) = self.bytes.split_first_chunk::<4>() else { return Ok(None) };
+        let Some((length, behind)) = behind.split_first_chunk::<4>() else { return Ok(None) };
+        if *mark != CONTINUES || self.is_ended {
+            return Err(wrong("no message where one begins"));
+        }
+        let length = u32::from_le_bytes(*length) as usize;
+        if length == 0 {
+            self.is_ended = true;
+            let _ = self.bytes.split_to(8);
+            return Ok(None);
+        }
+        if length > METADATA_BYTES_MAX {
+            return Err(wrong(format!("{length} bytes of metadata")));
+        }
+        let Some(metadata) = behind.get(..length) else { return Ok(None) };
+        let body = body_length(metadata)?;
+        let all = 8 + length + body;
+        if self.bytes.len() < all {
+            return Ok(None);
+        }
+        let message = self.bytes.split_to(all).freeze();
+        let metadata = &message[8..8 + length];
+        let body = Buffer::from(message.slice(8 + length..));
+        self.decoded(metadata, &body).map(Some)
+    }
+
+    fn decoded(&mut self, metadata: &[u8], body: &Buffer) -> Result<Message> {
+        let message = root_as_message(metadata).map_err(wrong)?;
+        match (message.header_type(), &self.schema) {
+            (MessageHeader::Schema, None) => {
+                let schema = message.header_as_schema().ok_or_else(|| wrong("no schema"))?;
+                let schema = arrow_ipc::convert::try_fb_to_schema(schema).map_err(wrong)?;
+                let schema = SchemaRef::new(schema);
+                self.schema = Some(schema.clone());
+                Ok(Message::Schema(schema))
+            }
+            (MessageHeader::RecordBatch, Some(schema)) => {
+                let batch = message.header_as_record_batch().ok_or_else(|| wrong("no batch"))?;
+                check_buffers(&batch, body)?;
+                let version = message.version();
+                let none = HashMap::new();
+                let schema = schema.clone();
+                let read = arrow_ipc::reader::read_record_batch;
+                read(body, batch, schema, &none, None, &version).map(Message::Batch).map_err(wrong)
+            }
+            (kind, _) => Err(wrong(format!("a message of the kind {kind:?}"))),
+        }
+    }
+}
+
+/// Bytes behind the metadata of a message.
+fn body_length(metadata: &[u8]) -> Result<usize> {
+    let message = root_as_message(metadata).map_err(wrong)?;
+    let length = usize::try_from(message.bodyLength()).map_err(wrong)?;
+    match length <= BATCH_BYTES_MAX {
+        true => Ok(length),
+        false => Err(too_long(length)),
+    }
+}
+
+fn too_long(length: usize) -> Error {
+    let what = format!("the server sends a batch of {length} bytes");
+    Error::new(ErrorKind::LimitReached, what)
+}
+
+/// Checks the lengths of a batch's buffers before any of them is decompressed.
+fn check_buffers(batch: &arrow_ipc::RecordBatch<'_>, body: &Buffer) -> Result<()> {
+    let is_compressed = batch.compression().is_some();
+    let mut total = 0usize;
+    for buffer in batch.buffers().into_iter().flatten() {
+        let start = usize::try_from(buffer.offset()).map_err(wrong)?;
+        let length = usize::try_from(buffer.length()).map_err(wrong)?;
+        let end = start.checked_add(length).filter(|end| *end <= body.len());
+        let end = end.ok_or_else(|| wrong("a buffer lies beyond its message"))?;
+        let decoded = match body[start..end].first_chunk::<8>() {
+            Some(prefix) if is_compressed => match i64::from_le_bytes(*prefix) {
+                NOT_COMPRESSED => length,
+                decoded => usize::try_from(decoded).map_err(wrong)?,
+            },
+            _ => length,
+        };
+        total = total.saturating_add(decoded);
+        if total > BATCH_BYTES_MAX {
+            return Err(too_long(total));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Int64Array, LargeStringArray};
+    use arrow_ipc::CompressionType;
+    use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
+
+    use super::*;
+
+    fn stream() -> Vec<u8> {
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1000));
+        let texts = (0..1000).map(|number| number.to_string());
+        let texts: ArrayRef = Arc::new(LargeStringArray::from_iter_values(texts));
+        let batch = RecordBatch::try_from_iter([("i", numbers), ("s", texts)]).unwrap();
+        let options = IpcWriteOptions::default();
+        let options = options.try_with_compression(Some(CompressionType::ZSTD)).unwrap();
+        let schema = batch.schema();
+        let mut writer = StreamWriter::try_new_with_options(Vec::new(), &schema, options).unwrap();
+        writer.write(&batch).unwrap();
+        writer.write(&batch.slice(10, 5)).unwrap();
+        writer.finish().unwrap();
+        writer.into_inner().unwrap()
+    }
+
+    /// The rows of all batches, in pieces of so many bytes, and whether the end has come.
+    fn rows(bytes: &[u8], piece: usize) -> Result<(usize, bool)> {
+        let mut messages = Messages::default();
+        let mut rows = 0;
+        for part in bytes.chunks(piece) {
+            messages.supply(part);
+            while let Some(message) = messages.next()? {
+                if let Message::Batch(batch) = message {
+                    rows += batch.num_rows();
+                }
+            }
+        }
+        Ok((rows, messages.are_complete()))
+    }
+
+    #[test]
+    fn messages_come_in_any_pieces() {
+        let bytes = stream();
+        for piece in [1, 7, 100, bytes.len()] {
+            assert_eq!(rows(&bytes, piece).unwrap(), (1005, true), "{piece}");
+        }
+        for end in (0..bytes.len()).step_by(97) {
+            assert!(!rows(&bytes[..end], 50).unwrap().1, "{end}");
+        }
+        assert!(rows(&[&bytes[..], &[0xff; 8]].concat(), 10).is_err(), "behind the end");
+    }
+
+    #[test]
+    fn damage_is_an_error_or_other_numbers_and_never_a_panic() {
+        let bytes = stream();
+        let mut random = fastrand::Rng::with_seed(7);
+        for _ in 0..3000 {
+            let mut damaged = bytes.clone();
+            for _ in 0..random.usize(1..4) {
+                let at = random.usize(0..damaged.len());
+                damaged[at] = [0, 1, 0x7f, 0x80, 0xff, random.u8(..)][random.usize(0..6)];
+            }
+            let _ = rows(&damaged, 4096);
+        }
+    }
+
+    #[test]
+    fn lengths_are_no_promises() {
+        let bytes = stream();
+        let mut long = bytes.clone();
+        long[4..8].copy_from_slice(&0x7fff_ffffu32.to_le_bytes());
+        assert!(rows(&long, 4096).is_err());
+        // A buffer that says it has 2^62 bytes.
+        let wrong = bytes.windows(8).position(|eight| eight == 8000i64.to_le_bytes()).unwrap();
+        let mut bomb = bytes.clone();
+        bomb[wrong..wrong + 8].copy_from_slice(&(1i64 << 62).to_le_bytes());
+        let error = rows(&bomb, 4096).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LimitReached);
+    }
+}

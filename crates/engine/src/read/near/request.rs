@@ -1,0 +1,328 @@
+//! The request to a server that selects entries, in JSON: `docs/near.md` describes it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::read::core::cut::Cut;
+use crate::read::core::formula::Program;
+use crate::read::core::request::ColumnRequest;
+use crate::read::core::spelled::SpelledFormula;
+use remote::{Error, ErrorKind, Result};
+
+/// The version of requests and answers.
+pub const VERSION: u32 = 1;
+/// The key of the stream's metadata that has the layouts of the columns.
+pub const LAYOUTS: &str = "farroot";
+/// The name of the column that counts entries left out before each one.
+pub const SKIPPED: &str = "farroot.skipped";
+/// Files of one request.
+pub const FILES_MAX: usize = 256;
+/// Columns, new ones included, of one request.
+pub const COLUMNS_MAX: usize = 1000;
+/// Bytes of one text in a request: a name, a formula.
+pub const TEXT_BYTES_MAX: usize = 16 << 10;
+
+/// A request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SelectRequest {
+    #[serde(default = "version")]
+    pub version: u32,
+    pub files: Vec<SelectFile>,
+    /// Path of the table in each file; without it the only one there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table: Option<String>,
+    /// Without them all that can be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<Vec<SelectColumn>>,
+    /// New columns: formulas by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub define: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<SelectCut>,
+    /// First and last entry (half open) of each file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entries: Option<[u64; 2]>,
+    #[serde(default)]
+    pub operation: Operation,
+    /// Whether a last column has, for each entry, how many were left out before it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skipped: bool,
+    /// Axes of a histogram.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub axes: Vec<HistogramAxis>,
+    /// A column of weights of a histogram.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<SelectColumn>,
+}
+
+fn version() -> u32 {
+    VERSION
+}
+
+/// The answer that is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Operation {
+    /// The columns of the entries, as a stream of Arrow.
+    #[default]
+    Arrays,
+    /// How many entries there are.
+    Count,
+    /// A histogram.
+    Histogram,
+}
+
+/// A file, by the name that a `GET` has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SelectFile {
+    Name(String),
+    Known(KnownFile),
+}
+
+/// A file that the client has opened, too.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnownFile {
+    pub file: String,
+    /// Path of the table, where it is another one than the request's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table: Option<String>,
+    /// Entries of the table: it is an error if it has another number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub num_entries: Option<u64>,
+    /// Bytes of the file: it is an error if it has another number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+}
+
+/// A column.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SelectColumn {
+    /// A name, a pattern, an alias of the file or a formula.
+    Text(String),
+    /// One branch or field, and how it is wanted.
+    Exact(ExactColumn),
+}
+
+/// A branch or a field, as [`ColumnRequest`] has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExactColumn {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub as_bytes: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep: Option<Vec<String>>,
+}
+
+/// The entries that stay.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SelectCut {
+    /// A formula.
+    Text(String),
+    /// A formula with the meanings of its names.
+    Exact(ExactCut),
+}
+
+/// A formula over these columns.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExactCut {
+    pub columns: Vec<ExactColumn>,
+    pub formula: SpelledFormula,
+}
+
+/// An axis of a histogram, of the values of a column.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HistogramAxis {
+    pub column: SelectColumn,
+    /// So many bins of equal width from `start` to `stop`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bins: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<f64>,
+    /// The edges of bins, ascending, in place of these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edges: Option<Vec<f64>>,
+}
+
+impl From<ColumnRequest> for ExactColumn {
+    fn from(request: ColumnRequest) -> Self {
+        let ColumnRequest { name, optional, as_bytes, keep } = request;
+        ExactColumn { name, optional, as_bytes, keep }
+    }
+}
+
+impl From<&ExactColumn> for ColumnRequest {
+    fn from(column: &ExactColumn) -> Self {
+        let ExactColumn { name, optional, as_bytes, keep } = column.clone();
+        ColumnRequest { name, optional, as_bytes, keep }
+    }
+}
+
+impl SelectFile {
+    /// The name, and the facts that the client knows.
+    pub fn known(&self) -> KnownFile {
+        match self {
+            SelectFile::Known(known) => known.clone(),
+            SelectFile::Name(file) => {
+                KnownFile { file: file.clone(), table: None, num_entries: None, size: None }
+            }
+        }
+    }
+}
+
+impl SelectCut {
+    /// The cut that a caller has; `None` where no formula decides.
+    pub fn of(cut: &Cut) -> Option<Self> {
+        let formula = cut.predicate.spelled()?;
+        let columns = cut.columns.iter().cloned().map(ExactColumn::from).collect();
+        Some(SelectCut::Exact(ExactCut { columns, formula }))
+    }
+
+    /// The cut as the engine has it.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a formula that cannot be read.
+    pub fn cut(&self) -> Result<Cut> {
+        match self {
+            SelectCut::Text(text) => Cut::parse(text),
+            SelectCut::Exact(ExactCut { columns, formula }) => {
+                let program = Program::of_spelled(formula, columns.len())?;
+                let columns = columns.iter().map(ColumnRequest::from).collect();
+                Ok(Cut { columns, predicate: std::sync::Arc::new(program) })
+            }
+        }
+    }
+}
+
+impl SelectRequest {
+    /// All entries of files: their columns.
+    pub fn arrays(files: Vec<SelectFile>) -> Self {
+        SelectRequest {
+            version: VERSION,
+            files,
+            table: None,
+            columns: None,
+            define: BTreeMap::new(),
+            cut: None,
+            entries: None,
+            operation: Operation::Arrays,
+            skipped: false,
+            axes: Vec::new(),
+            weight: None,
+        }
+    }
+
+    /// Reads a request, and checks its limits.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a text that is none; `Unsupported` for a later version;
+    /// `LimitReached`.
+    pub fn parse(text: &[u8]) -> Result<Self> {
+        let parsed = serde_json::from_slice::<SelectRequest>(text);
+        let request = parsed.map_err(|error| {
+            let what = format!("the request cannot be understood: {error}");
+            Error::new(ErrorKind::InvalidArgument, what).with_advice("docs/near.md describes it")
+        })?;
+        request.check()?;
+        Ok(request)
+    }
+
+    /// The request as it is sent.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where it cannot be written.
+    pub fn written(&self) -> Result<Vec<u8>> {
+        let wrong = |error| Error::new(ErrorKind::InvalidArgument, format!("{error}"));
+        serde_json::to_vec(self).map_err(wrong)
+    }
+
+    fn check(&self) -> Result<()> {
+        let wrong = |what: &str| Err(Error::new(ErrorKind::InvalidArgument, what));
+        let beyond = |what: String| Err(Error::new(ErrorKind::LimitReached, what));
+        let columns = self.columns.as_ref().map_or(0, Vec::len) + self.define.len();
+        let is_histogram = self.operation == Operation::Histogram;
+        match self {
+            _ if self.version != VERSION => {
+                let what = format!("the server knows requests of version {VERSION}");
+                Err(Error::new(ErrorKind::Unsupported, what))
+            }
+            _ if self.files.is_empty() => wrong("the request names no file"),
+            _ if self.files.len() > FILES_MAX => {
+                beyond(format!("{} files, and {FILES_MAX} are allowed", self.files.len()))
+            }
+            _ if columns > COLUMNS_MAX => {
+                beyond(format!("{columns} columns, and {COLUMNS_MAX} are allowed"))
+            }
+            _ if self.skipped && self.files.len() > 1 => {
+                wrong("entries left out are counted of one file only")
+            }
+            _ if is_histogram != (1..=3).contains(&self.axes.len()) => {
+                wrong("a histogram has 1 to 3 axes, and nothing else has any")
+            }
+            _ if !is_histogram && self.weight.is_some() => wrong("only a histogram has a weight"),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_read_as_it_was_written() {
+        let text = br#"{"files": ["/a.root", {"file": "/b.root", "table": "t", "size": 7}],
+            "columns": ["x", {"name": "y", "as_bytes": true}], "cut": "x > 1",
+            "entries": [0, 10], "define": {"z": "x + 1"}}"#;
+        let request = SelectRequest::parse(text).unwrap();
+        assert_eq!(request.files[1].known().size, Some(7));
+        assert_eq!(request.operation, Operation::Arrays);
+        let again = SelectRequest::parse(&request.written().unwrap()).unwrap();
+        assert_eq!(again, request);
+    }
+
+    #[test]
+    fn a_cut_is_the_same_at_the_server() {
+        let cut = Cut::parse("(x > 1) & (y < 2)").unwrap();
+        let SelectCut::Exact(exact) = SelectCut::of(&cut).unwrap() else { panic!("it is exact") };
+        assert_eq!(exact.columns.len(), 2);
+        let again = SelectCut::Exact(exact.clone()).cut().unwrap();
+        assert_eq!(again.columns, cut.columns);
+        assert_eq!(SelectCut::of(&again), Some(SelectCut::Exact(exact)));
+        assert!(SelectCut::of(&Cut::new(["x"], |_| Ok(Vec::new()))).is_none());
+    }
+
+    #[test]
+    fn what_is_wrong_or_too_much_is_an_error() {
+        let files = vec!["\"/f\""; FILES_MAX + 1].join(",");
+        let deep = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
+        for text in [
+            "",
+            "{}",
+            "[]",
+            r#"{"files": []}"#,
+            &format!(r#"{{"files": [{files}]}}"#),
+            r#"{"files": ["/f"], "version": 2}"#,
+            r#"{"files": ["/f"], "colums": ["x"]}"#,
+            r#"{"files": ["/f"], "operation": "drop"}"#,
+            r#"{"files": ["/f"], "operation": "histogram"}"#,
+            r#"{"files": ["/f"], "entries": [-1, 2]}"#,
+            r#"{"files": ["/f", "/g"], "skipped": true}"#,
+            &deep,
+        ] {
+            assert!(SelectRequest::parse(text.as_bytes()).is_err(), "{text:.80}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Histograms of a table: filled by the server of its file where the caller wants that, else here.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::{Histogram, Table, histogram, plan};
+use crate::Engine;
+use crate::read::core::friends::Friend;
+use crate::read::core::steps::Step;
+use crate::read::many::chain::Chain;
+use crate::read::many::scan::{FriendLocation, ScanRequest, TableLocation};
+use crate::read::near::place;
+use crate::read::near::request::{
+    HistogramAxis, KnownFile, Operation, SelectColumn, SelectCut, SelectFile, SelectRequest,
+};
+use remote::near::NearPlace;
+use remote::{Error, ErrorKind, Result};
+
+/// Bytes of a server's answer.
+const ANSWER_BYTES_MAX: usize = 256 << 20;
+/// Decoded bytes of a step.
+const STEP_BYTES: u64 = 32 << 20;
+
+/// A histogram to fill.
+#[derive(Debug, Clone)]
+pub struct HistogramRequest {
+    /// One to three.
+    pub axes: Vec<HistogramAxis>,
+    /// The column of weights.
+    pub weight: Option<String>,
+    pub cut: Option<String>,
+    pub entries: Range<u64>,
+}
+
+impl HistogramRequest {
+    fn select(&self, files: Vec<SelectFile>) -> SelectRequest {
+        let HistogramRequest { axes, weight, cut, entries } = self.clone();
+        SelectRequest {
+            operation: Operation::Histogram,
+            axes,
+            weight: weight.map(SelectColumn::Text),
+            cut: cut.map(SelectCut::Text),
+            entries: Some([entries.start, entries.end]),
+            ..SelectRequest::arrays(files)
+        }
+    }
+}
+
+impl Engine {
+    /// Fills a histogram with columns of a table; `friends` are those that a program has added.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for axes that are none and columns of other things than numbers; as
+    /// [`Engine::select_expressions`]; those of reading.
+    pub async fn histogram(
+        &self,
+        table: &Table,
+        friends: &[Friend],
+        request: &HistogramRequest,
+    ) -> Result<Histogram> {
+        let is_one = friends.is_empty() && table.downcast_ref::<Chain>().is_none();
+        if let Some(place) = place(table.file()).filter(|_| is_one) {
+            match self.histogram_of(&place, table, request).await {
+                Ok(histogram) => return Ok(histogram),
+                Err(error) => {
+                    let remote = table.file().remote();
+                    let server = place.server();
+                    let text = format!("{server} does not select: {}", error.message());
+                    remote.trace().note(Some(remote.tag()), text);
+                }
+            }
+        }
+        let friends = friends
+            .iter()
+            .map(|friend| FriendLocation::new(&friend.name, TableLocation::opened(&friend.table)));
+        let location = TableLocation { friends: friends.collect(), ..TableLocation::opened(table) };
+        let select = request.select(Vec::new());
+        let (wanted, cut) = plan::wanted(&select)?;
+        let entries = request.entries.clone();
+        let step = Step::Bytes(STEP_BYTES);
+        let scan = ScanRequest { wanted, entries, step, cut, ..ScanRequest::default() };
+        let scan = self.scan([location], scan);
+        let filled = histogram::filled(scan, &request.axes, request.weight.is_some());
+        Ok(filled.await?.0)
+    }
+
+    /// The histogram as the server fills it.
+    async fn histogram_of(
+        &self,
+        place: &NearPlace,
+        table: &Table,
+        request: &HistogramRequest,
+    ) -> Result<Histogram> {
+        let file = KnownFile {
+            file: place.file.clone(),
+            table: Some(table.path().to_owned()),
+            num_entries: Some(table.num_entries()),
+            size: Some(table.file().size()),
+        };
+        let select = request.select(vec![SelectFile::Known(file)]);
+        let remote = table.file().remote();
+        let near = remote.fetcher().near();
+        let mut answer = near.ask(place, Bytes::from(select.written()?), remote).await?;
+        let mut text = Vec::new();
+        while let Some(bytes) = answer.next().await? {
+            text.extend_from_slice(&bytes);
+            if text.len() > ANSWER_BYTES_MAX {
+                let what = "the server's answer is too long";
+                return Err(Error::new(ErrorKind::LimitReached, what));
+            }
+        }
+        Histogram::of_json(&String::from_utf8_lossy(&text), &request.axes, request.weight.is_some())
+    }
+}

@@ -1,0 +1,305 @@
+//! Columns as a stream of Arrow: batches of entries in their order, as they are ready.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow_array::{Array as _, ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use rootfile::Array;
+use tokio::time::Instant;
+
+use super::plan::SelectPlan;
+use super::{SelectBounds, SelectTotals, too_long};
+use crate::Engine;
+use crate::located::unlocated;
+use crate::read::core::columns::Batch;
+use crate::read::export::arrow::record_batch;
+use crate::read::many::scan::ScanBatches;
+use crate::read::near::layout::{Layout, Layouts};
+use crate::read::near::request::{LAYOUTS, SKIPPED, VERSION};
+use remote::{Error, ErrorKind, Result};
+
+/// Decoded bytes that are sent together.
+const BATCH_BYTES: usize = 1 << 20;
+/// Entries that are ready are sent after this time, however few they are.
+const BATCH_TIME: Duration = Duration::from_millis(250);
+/// After this time without entries a batch without any shows that the server is at work.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// Entries that are ready to be sent.
+struct ReadyEntries {
+    columns: Vec<(String, Array)>,
+    /// For each how many were left out before it, where that is wanted.
+    skipped: Vec<u64>,
+}
+
+/// The stream. Dropping it ends the read.
+pub struct SelectedStream {
+    batches: ScanBatches,
+    /// `None` behind the end.
+    writer: Option<StreamWriter<Vec<u8>>>,
+    schema: SchemaRef,
+    layouts: Vec<Layout>,
+    skipped: bool,
+    ready: Option<ReadyEntries>,
+    sent: Instant,
+    /// The entry behind the last one that was left.
+    next: u64,
+    has_ended: bool,
+    /// Bytes that were made when the stream was started.
+    first: Option<Vec<u8>>,
+    bounds: SelectBounds,
+    started: Instant,
+    totals: SelectTotals,
+}
+
+impl SelectedStream {
+    /// Starts to read, and waits for the first entries: so what is wrong with a request is an error
+    /// of it, and not an answer without an end.
+    ///
+    /// # Errors
+    /// `Unsupported` for columns without a type in Arrow; as [`SelectedStream::next`].
+    pub(super) async fn start(
+        engine: &Engine,
+        plan: SelectPlan,
+        bounds: SelectBounds,
+        started: Instant,
+    ) -> Result<Self> {
+        let SelectPlan { tables, scan, empty, skipped, first } = plan;
+        if let Some((name, _)) = empty.iter().find(|(_, array)| !Layout::is_certain(array)) {
+            let what = format!("{name} has objects of any class, which have no type in Arrow");
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        }
+        let layouts: Vec<Layout> = empty.iter().map(|(_, array)| Layout::of(array)).collect();
+        let schema = schema(empty, &layouts, skipped)?;
+        let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD));
+        let writer = options
+            .and_then(|options| StreamWriter::try_new_with_options(Vec::new(), &schema, options));
+        let writer = Some(writer.map_err(unwritten)?);
+        let next = first.start;
+        let batches = engine.scan(tables, scan);
+        let totals = SelectTotals::default();
+        let sent = Instant::now();
+        let mut stream = SelectedStream {
+            batches,
+            writer,
+            schema,
+            layouts,
+            skipped,
+            ready: None,
+            sent,
+            next,
+            has_ended: false,
+            first: None,
+            bounds,
+            started,
+            totals,
+        };
+        let mut first = stream.taken().unwrap_or_default();
+        first.extend(stream.made().await?.unwrap_or_default());
+        stream.first = Some(first);
+        Ok(stream)
+    }
+
+    /// The cost so far.
+    pub fn totals(&self) -> SelectTotals {
+        SelectTotals { seconds: self.started.elapsed().as_secs_f64(), ..self.totals }
+    }
+
+    /// The next bytes; `None` behind the last.
+    ///
+    /// # Errors
+    /// Those of reading; `LimitReached`. The stream has no end then.
+    pub async fn next(&mut self) -> Result<Option<Vec<u8>>> {
+        let left = self.bounds.time.saturating_sub(self.started.elapsed());
+        let first = self.first.take();
+        let made = async {
+            match first {
+                Some(first) => Ok(Some(first)),
+                None => self.made().await,
+            }
+        };
+        match tokio::time::timeout(left, made).await {
+            Err(_) => Err(too_long(self.bounds)),
+            Ok(made) => {
+                let made = made?;
+                self.totals.bytes += made.as_ref().map_or(0, |bytes| bytes.len() as u64);
+                if self.totals.bytes > self.bounds.bytes {
+                    let what = format!("an answer of more than {} bytes", self.bounds.bytes);
+                    let error = Error::new(ErrorKind::LimitReached, what);
+                    return Err(error.with_advice("ask for fewer entries at a time"));
+                }
+                self.sent = Instant::now();
+                Ok(made)
+            }
+        }
+    }
+
+    async fn made(&mut self) -> Result<Option<Vec<u8>>> {
+        while !self.has_ended {
+            let wait = if self.ready.is_some() { BATCH_TIME } else { SILENCE };
+            let due = self.sent + wait;
+            let batch = match tokio::time::timeout_at(due, self.batches.next()).await {
+                // A future of the next batch that is dropped has taken none.
+                Err(_) => return self.written().await.map(Some),
+                Ok(None) => {
+                    self.has_ended = true;
+                    break;
+                }
+                Ok(Some(batch)) => batch?.batch,
+            };
+            self.take(batch)?;
+            if self.is_due() {
+                return self.written().await.map(Some);
+            }
+        }
+        if self.ready.is_some() {
+            return self.written().await.map(Some);
+        }
+        let Some(mut writer) = self.writer.take() else { return Ok(None) };
+        writer.finish().map_err(unwritten)?;
+        writer.into_inner().map(Some).map_err(unwritten)
+    }
+
+    /// Bytes that are written: at first those of the schema.
+    fn taken(&mut self) -> Option<Vec<u8>> {
+        let bytes = std::mem::take(self.writer.as_mut()?.get_mut());
+        (!bytes.is_empty()).then_some(bytes)
+    }
+
+    fn is_due(&self) -> bool {
+        let is_full = |ready: &ReadyEntries| {
+            ready.columns.iter().map(|(_, array)| array.nbytes()).sum::<usize>() >= BATCH_BYTES
+        };
+        self.ready.as_ref().is_some_and(is_full)
+            || (self.ready.is_some() && self.sent.elapsed() >= BATCH_TIME)
+    }
+
+    /// Adds entries to those that are ready.
+    fn take(&mut self, batch: Batch) -> Result<()> {
+        if let Some(skipped) = batch.left_out.first() {
+            return Err(skipped.error.clone());
+        }
+        self.totals.entries += batch.entries.end - batch.entries.start;
+        self.totals.selected += batch.len();
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let skipped = if self.skipped { self.counts(&batch) } else { Vec::new() };
+        for ((name, array), layout) in batch.columns.iter().zip(&self.layouts) {
+            check(name, array, layout)?;
+        }
+        match &mut self.ready {
+            None => self.ready = Some(ReadyEntries { columns: batch.columns, skipped }),
+            Some(ready) => {
+                for ((_, array), (_, more)) in ready.columns.iter_mut().zip(&batch.columns) {
+                    array.append(more).map_err(unlocated)?;
+                }
+                ready.skipped.extend(skipped);
+            }
+        }
+        Ok(())
+    }
+
+    /// For each entry how many were left out before it.
+    fn counts(&mut self, batch: &Batch) -> Vec<u64> {
+        let mut counts = Vec::with_capacity(batch.len() as usize);
+        let whole = std::slice::from_ref(&batch.entries);
+        for run in batch.survivors.as_deref().unwrap_or(whole) {
+            counts.push(run.start.saturating_sub(self.next));
+            counts.extend((run.start + 1..run.end).map(|_| 0));
+            self.next = run.end;
+        }
+        counts
+    }
+
+    /// The entries that are ready, encoded on a thread that may compute for long.
+    async fn written(&mut self) -> Result<Vec<u8>> {
+        let schema = self.schema.clone();
+        let ready = self.ready.take();
+        let skipped = self.skipped;
+        let gone = || Error::new(ErrorKind::Cancelled, "the server ends");
+        let mut writer = self.writer.take().ok_or_else(gone)?;
+        let written = tokio::task::spawn_blocking(move || {
+            let batch = match ready {
+                None => RecordBatch::new_empty(schema),
+                Some(ready) => {
+                    let counts = skipped.then_some(ready.skipped);
+                    record(&schema, ready.columns, counts)?
+                }
+            };
+            writer.write(&batch).map_err(unwritten)?;
+            Ok::<_, Error>(writer)
+        });
+        let mut writer = written.await.map_err(|_| gone())??;
+        let bytes = std::mem::take(writer.get_mut());
+        self.writer = Some(writer);
+        Ok(bytes)
+    }
+}
+
+fn unwritten(error: arrow_schema::ArrowError) -> Error {
+    Error::new(ErrorKind::Unsupported, format!("as a stream of Arrow: {error}"))
+}
+
+/// The types of the columns, with their layouts.
+fn schema(empty: Vec<(String, Array)>, layouts: &[Layout], skipped: bool) -> Result<SchemaRef> {
+    let arrow = record_batch(empty, Some(0))?.schema();
+    let mut fields: Vec<_> = arrow.fields().iter().cloned().collect();
+    if skipped {
+        fields.push(Arc::new(Field::new(SKIPPED, DataType::UInt64, false)));
+    }
+    let layouts = Layouts { version: VERSION, columns: layouts.to_vec() };
+    let text = serde_json::to_string(&layouts);
+    let text = text.map_err(|error| Error::new(ErrorKind::Unsupported, error.to_string()))?;
+    let metadata = HashMap::from([(LAYOUTS.to_owned(), text)]);
+    Ok(Arc::new(Schema::new_with_metadata(fields, metadata)))
+}
+
+/// Columns as a batch with this schema.
+fn record(
+    schema: &SchemaRef,
+    columns: Vec<(String, Array)>,
+    skipped: Option<Vec<u64>>,
+) -> Result<RecordBatch> {
+    let rows = columns.first().map(|(_, array)| array.len());
+    let arrow = record_batch(columns, rows)?;
+    let mut arrays: Vec<ArrayRef> = arrow.columns().to_vec();
+    if let Some(skipped) = skipped {
+        arrays.push(Arc::new(UInt64Array::from(skipped)));
+    }
+    let options = RecordBatchOptions::new().with_row_count(arrays.first().map(|one| one.len()));
+    RecordBatch::try_new_with_options(schema.clone(), arrays, &options).map_err(unwritten)
+}
+
+/// Checks that an array has the type that its column was said to have, and texts that are texts.
+fn check(name: &str, array: &Array, layout: &Layout) -> Result<()> {
+    let wrong = |what: &str| Err(Error::new(ErrorKind::Unsupported, format!("{name} {what}")));
+    if Layout::of(array) != *layout {
+        return wrong("has entries of several types");
+    }
+    match is_text(array) {
+        true => Ok(()),
+        false => wrong("has texts that are not UTF-8"),
+    }
+}
+
+/// Whether all texts are UTF-8, as Arrow wants them.
+fn is_text(array: &Array) -> bool {
+    match array {
+        Array::Numbers { .. } => true,
+        Array::Strings { offsets, bytes } => offsets.windows(2).all(|span| {
+            let text = bytes.get(span[0] as usize..span[1] as usize);
+            text.is_some_and(|text| std::str::from_utf8(text).is_ok())
+        }),
+        Array::List { content, .. }
+        | Array::Regular { content, .. }
+        | Array::Option { content, .. }
+        | Array::WithParameter { content, .. } => is_text(content),
+        Array::Record { fields, .. } => fields.iter().all(|(_, field)| is_text(field)),
+        Array::Union { contents, .. } => contents.iter().all(is_text),
+    }
+}
