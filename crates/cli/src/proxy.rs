@@ -72,6 +72,10 @@ pub struct ProxyArguments {
     /// without a port the usual one of its scheme, with :* any; may be given several times
     #[arg(long = "origin", value_name = "ORIGIN")]
     origins: Vec<Origin>,
+    /// Select entries of the files for clients, who then receive only those that are left of a cut:
+    /// farroot.open(url, near="http://PROXY") (see docs/near.md)
+    #[arg(long)]
+    select: bool,
     #[command(flatten)]
     protection: ProtectionArguments,
     /// Connections in all, 1000 unless given
@@ -152,7 +156,7 @@ pub fn run(arguments: ProxyArguments) -> Outcome {
 
 /// The options and those of the file.
 fn plan(arguments: ProxyArguments) -> Result<Plan, Failure> {
-    let ProxyArguments { mine, for_commands, mut origins, access_log, .. } = arguments;
+    let ProxyArguments { mine, for_commands, mut origins, access_log, select, .. } = arguments;
     let site = arguments.config.as_deref().map(SiteFile::read).transpose()?.unwrap_or_default();
     let address = arguments.address.or(site.address).unwrap_or(Ipv4Addr::LOCALHOST.into());
     let usual = Limits::default();
@@ -190,7 +194,9 @@ fn plan(arguments: ProxyArguments) -> Result<Plan, Failure> {
     let forwarding = Forwarding { settings, origins, secret, access_log };
     let prefix = forwarding.prefix();
     let content = Content::Far(Box::new(forwarding));
-    let config = Config { address, port, http_port, limits, protection, ..Config::of(content) };
+    let select = select || site.select;
+    let config =
+        Config { address, port, http_port, select, limits, protection, ..Config::of(content) };
     Ok(Plan { config, forwards, prefix, drain })
 }
 

@@ -54,6 +54,10 @@ pub struct ServeArguments {
     /// --token or --users
     #[arg(long)]
     writable: bool,
+    /// Select entries of the files for clients, who then receive only those that are left of a cut:
+    /// farroot.open(url, near=True) (see docs/near.md)
+    #[arg(long)]
+    select: bool,
     #[command(flatten)]
     protection: ProtectionArguments,
     /// Connections in all
@@ -77,6 +81,7 @@ fn help_on_limits() -> String {
         answer_bytes_max,
         files_per_connection,
         threads,
+        select,
         opening,
         idle,
         stalled,
@@ -96,6 +101,7 @@ connection with most files ends.
 {} KiB.
 - Memory: answers of a connection have {} KiB, up to {} MiB while all connections together have less than {} MiB \
 beyond that. Files are read as fast as clients take them.
+- Selections: {} at a time, {} of one address, each with a request of {} KiB, an answer of {} GiB and {} min.
 - Threads: {threads} wait for the file system, in turn for each address.
 - Time: connections end without a login or a complete HTTP request after {} s, idle after {} min, and when they take \
 less than 16 KiB of their answers in {} s.
@@ -106,6 +112,11 @@ less than 16 KiB of their answers in {} s.
         kib(answer_bytes),
         mib(answer_bytes_max),
         mib(shared_bytes),
+        select.requests,
+        select.requests_per_address,
+        kib(select.request_bytes),
+        select.answer_bytes >> 30,
+        select.time.as_secs() / 60,
         opening.as_secs(),
         idle.as_secs() / 60,
         stalled.as_secs(),
@@ -142,7 +153,7 @@ pub fn run(arguments: ServeArguments) -> Outcome {
     let ServeArguments { dir, port, http_port, address, rtt, rate, flow_rate, hidden, .. } =
         arguments;
     let ServeArguments { connections, connections_per_address, files, .. } = arguments;
-    let ServeArguments { writable, protection, .. } = arguments;
+    let ServeArguments { writable, select, protection, .. } = arguments;
     let content = Content::Folder { path: dir.clone(), hidden, writable };
     let config = Config {
         protection: protection.read(),
@@ -150,6 +161,7 @@ pub fn run(arguments: ServeArguments) -> Outcome {
         address,
         port,
         http_port,
+        select,
         shape: Shape { rtt, rate, flow_rate },
         ..Config::of(content)
     };

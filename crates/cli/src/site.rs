@@ -21,6 +21,8 @@ pub struct SiteFile {
     pub http_port: Option<u16>,
     #[serde(default)]
     origin: Vec<String>,
+    #[serde(default)]
+    pub select: bool,
     tls: Option<TlsFiles>,
     token: Option<PathBuf>,
     users: Option<PathBuf>,
@@ -106,7 +108,7 @@ mod tests {
         let site = read(
             "address = '0.0.0.0'\nport = 1094\nhttp-port = 8443\norigin = ['root://*.cern.ch']\n\
              token = '/etc/farroot/tokens'\nconnections = 500\nconnections-per-address = 50\n\
-             access-log = '/var/log/farroot/access.jsonl'\ndrain = 20\nlog = 'json'\n\
+             access-log = '/var/log/farroot/access.jsonl'\ndrain = 20\nselect = true\nlog = 'json'\n\
              [tls]\ncertificate = 'host.pem'\nkey = 'host.key'\n\
              [settings]\ncache = '2 TB'\nconnections = 8\n",
         )

@@ -18,6 +18,8 @@ pub struct Config {
     pub port: u16,
     /// One more port for both protocols, where a client insists on one.
     pub http_port: Option<u16>,
+    /// Whether entries are selected here for clients (`POST /select`).
+    pub select: bool,
     pub shape: Shape,
     pub protection: Protection,
     /// Lowered as far as the process's file descriptors require.
@@ -53,6 +55,7 @@ impl Config {
             address: Ipv4Addr::LOCALHOST.into(),
             port: 0,
             http_port: None,
+            select: false,
             shape: Shape::default(),
             protection: Protection::default(),
             limits: Limits::default(),

@@ -16,6 +16,7 @@ mod http;
 mod limits;
 mod memory;
 mod neighbours;
+mod select;
 mod service;
 mod shaped;
 mod sock_diag;
@@ -40,21 +41,20 @@ use self::far::FarFiles;
 use self::files::Files;
 use self::folder::FolderFiles;
 use self::guard::{Guard, HttpEntry};
+use self::select::Selector;
 use self::shaped::Link;
-use self::stream::{Stream, Watched};
+use self::stream::{Stream, Watched, prepare};
 
 pub use self::config::{Config, Content};
 pub use self::far::{Figures, Forwarding, Origin};
 pub use self::guard::Protection;
-pub use self::limits::Limits;
+pub use self::limits::{Limits, SelectLimits};
 pub use self::neighbours::user_of_port;
+pub use self::select::SelectFigures;
 pub use self::shaped::Shape;
 
 /// Pause after a refused accept (no file descriptors left): trying at once would only burn time.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// Bytes that a socket takes beyond those that are on their way.
-#[cfg(any(target_os = "linux", target_vendor = "apple"))]
-const NOT_SENT_BYTES_MAX: u32 = 256 << 10;
 /// Clients that are refused in words at the same time; the connections of more are closed.
 const REFUSALS_MAX: usize = 32;
 /// How long that takes at most.
@@ -116,8 +116,13 @@ impl Server {
                 Files::Far(FarFiles::start(forwarding, vec![address, http_address])?)
             }
         };
+        let selector = {
+            let _inside = runtime.enter();
+            config.select.then(|| Selector::start(&files, &limits.select)).transpose()?
+        };
         let shared = Arc::new(Shared {
             files: files.clone(),
+            selector,
             guard,
             link: Link::new(config.shape),
             shape: config.shape,
@@ -193,6 +198,7 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 #[derive(Debug)]
 struct Shared {
     files: Files,
+    selector: Option<Selector>,
     guard: Guard,
     link: Arc<Link>,
     shape: Shape,
@@ -231,15 +237,6 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-/// Answers are complete when written, so they shall leave at once; and bytes that a client does not
-/// take shall wait here, where they are counted, not in megabytes of the kernel's memory.
-fn prepare(stream: &TcpStream) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
-    socket2::SockRef::from(stream).set_tcp_notsent_lowat(NOT_SENT_BYTES_MAX)?;
-    Ok(())
-}
-
 impl Shared {
     /// The stream as far away as wished, and its first byte, left where it is; `None` when there is
     /// none.
@@ -261,6 +258,7 @@ impl Shared {
         let Ok(here) = stream.local_addr() else { return };
         let client = Arc::new(client);
         let files = self.files.clone();
+        let selector = self.selector.clone();
         let guard = self.guard.clone();
         let serve = async {
             let (stream, first) = self.distant(stream).await;
@@ -272,12 +270,14 @@ impl Shared {
                 Some(TLS_BEGINS) if guard.has_tls() => {
                     if let Ok(stream) = guard.within(stream).await {
                         let entry = HttpEntry::Guarded(guard);
-                        http::serve(stream, files, entry, client.clone(), here).await;
+                        let content = http::HttpContent { files, selector };
+                        http::serve(stream, content, entry, client.clone(), here).await;
                     }
                 }
                 Some(_) => {
                     let entry = if guard.is_open() { HttpEntry::Open } else { HttpEntry::Closed };
-                    http::serve(stream, files, entry, client.clone(), here).await;
+                    let content = http::HttpContent { files, selector };
+                    http::serve(stream, content, entry, client.clone(), here).await;
                 }
                 None => {}
             }

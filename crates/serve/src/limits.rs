@@ -40,6 +40,8 @@ pub struct Limits {
     pub files: usize,
     /// Files open on one XRootD connection.
     pub files_per_connection: usize,
+    /// Those of requests that select entries.
+    pub select: SelectLimits,
     /// Threads that wait for the file system. Addresses take turns.
     pub threads: usize,
     /// From a connection's beginning to its login or its first complete HTTP request; from the
@@ -52,6 +54,39 @@ pub struct Limits {
     /// The same where the server is full and another client waits for the place, or for room in
     /// memory.
     pub stalled_when_full: Duration,
+}
+
+/// The limits of requests that select entries. One beyond is refused in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SelectLimits {
+    /// Requests that are answered at a time.
+    pub requests: usize,
+    /// Those of one address.
+    pub requests_per_address: usize,
+    /// Bytes of one request.
+    pub request_bytes: usize,
+    /// Bytes of one answer.
+    pub answer_bytes: u64,
+    /// From a request to the end of its answer.
+    pub time: Duration,
+    /// Memory for reads of files in a folder; a proxy has that of its settings.
+    pub memory_bytes: u64,
+    /// Decoded bytes of the entries that are looked at in one step.
+    pub step_bytes: u64,
+}
+
+impl Default for SelectLimits {
+    fn default() -> Self {
+        SelectLimits {
+            requests: 32,
+            requests_per_address: 16,
+            request_bytes: 256 << 10,
+            answer_bytes: 16 << 30,
+            time: Duration::from_secs(1800),
+            memory_bytes: 1 << 30,
+            step_bytes: 8 << 20,
+        }
+    }
 }
 
 impl Default for Limits {
@@ -74,6 +109,7 @@ impl Default for Limits {
             slow_writes: 16,
             files: 4000,
             files_per_connection: 1000,
+            select: SelectLimits::default(),
             threads: 16,
             opening: Duration::from_secs(30),
             idle: Duration::from_secs(3600),

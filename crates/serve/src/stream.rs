@@ -7,13 +7,27 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 
 use super::clients::Client;
+
+/// Bytes that a socket takes beyond those that are on their way.
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+const NOT_SENT_BYTES_MAX: u32 = 256 << 10;
 
 /// A connection's bytes, near or as if far away.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
+/// Answers are complete when written, so they shall leave at once; and bytes that a client does not
+/// take shall wait here, where they are counted, not in megabytes of the kernel's memory.
+pub fn prepare(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    socket2::SockRef::from(stream).set_tcp_notsent_lowat(NOT_SENT_BYTES_MAX)?;
+    Ok(())
+}
 
 /// A stream that reports to its [`Client`] when bytes arrive, and whether written ones are taken.
 pub struct Watched {

@@ -1,6 +1,7 @@
 //! Counts of a proxy: requests of its clients, and bytes from origins.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::{Engine, Opens, OpensAhead, Used, Ways};
@@ -11,6 +12,8 @@ use remote::address::Address;
 use remote::cache::counters::CacheCounters;
 use remote::fetch::tally::Tally;
 use remote::source::held::CACHE;
+
+use crate::select::{SelectFigures, SelectTally};
 
 /// Figures of a proxy since it was started.
 ///
@@ -53,6 +56,8 @@ pub struct Figures {
     pub cache_disk_bytes: u64,
     pub cache_bytes_max: u64,
     pub cache_free_bytes: u64,
+    /// Entries that were selected here for clients.
+    pub select: SelectFigures,
 }
 
 impl Figures {
@@ -82,6 +87,7 @@ const ORIGINS_MAX: usize = 64;
 pub struct Account {
     opens: AtomicU64,
     handed_out: Mutex<(u64, Ways)>,
+    select: Arc<SelectTally>,
     origins: Mutex<BTreeSet<String>>,
     /// From a client's open to its answer, and from its read to each piece of the answer.
     pub open_times: Times,
@@ -96,6 +102,7 @@ impl Default for Account {
         Account {
             opens: AtomicU64::default(),
             handed_out: Mutex::default(),
+            select: Arc::default(),
             origins: Mutex::default(),
             open_times: times(),
             read_times: times(),
@@ -104,6 +111,11 @@ impl Default for Account {
 }
 
 impl Account {
+    /// The counts of selected entries.
+    pub fn select(&self) -> Arc<SelectTally> {
+        self.select.clone()
+    }
+
     /// A client has opened a file.
     pub fn opened(&self) {
         self.opens.fetch_add(1, Ordering::Relaxed);
@@ -162,6 +174,7 @@ impl Account {
             origin_failures: sum(|tally| tally.failures),
             origin_bytes: sum(|tally| tally.bytes_received),
             origin_metadata,
+            select: self.select.figures(),
             ..Figures::default()
         }
     }

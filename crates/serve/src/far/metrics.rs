@@ -54,7 +54,7 @@ impl Collector for Snapshot {
 }
 
 fn families(figures: &Figures) -> Vec<Family<'_>> {
-    let Figures { used, ways, cache, open_errors, opens_ahead: ahead, .. } = figures;
+    let Figures { used, ways, cache, open_errors, opens_ahead: ahead, select, .. } = figures;
     let errors = open_errors.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
     vec![
         (
@@ -106,6 +106,15 @@ fn families(figures: &Figures) -> Vec<Family<'_>> {
             vec![("used", ahead.used), ("unused", ahead.unused), ("failed", ahead.failed)],
         ),
         (
+            "select_entries",
+            "Entries that were looked at for clients, by whether they were left",
+            "entry",
+            vec![
+                ("selected", select.selected),
+                ("left_out", select.entries.saturating_sub(select.selected)),
+            ],
+        ),
+        (
             "errors",
             "Opens that have failed for a client, by the kind of their error",
             "kind",
@@ -137,10 +146,11 @@ fn resident_bytes() -> u64 {
     pages.unwrap_or(0) * rustix::param::page_size() as u64
 }
 
-fn counters(figures: &Figures) -> [(&'static str, &'static str, u64); 6] {
+fn counters(figures: &Figures) -> [(&'static str, &'static str, u64); 9] {
     let evicted = "Bytes that the cache has removed to make room";
     let damaged = "Records of the cache that differed from the written ones";
     let stored = "Bytes that were added to the cache";
+    let select = &figures.select;
     [
         ("opens", "Files that clients have opened", figures.opens),
         ("origin_requests", "Requests to origins", figures.origin_requests),
@@ -148,12 +158,21 @@ fn counters(figures: &Figures) -> [(&'static str, &'static str, u64); 6] {
         ("cache_stored_bytes", stored, figures.cache.stored_bytes),
         ("cache_evicted_bytes", evicted, figures.cache.evicted_bytes),
         ("cache_damaged_records", damaged, figures.cache.damaged),
+        ("select_bytes", "Bytes of answers with entries that were selected here", select.bytes),
+        (
+            "select_milliseconds",
+            "Time from requests for entries to the ends of their answers, added up",
+            select.milliseconds,
+        ),
+        ("select_refused", "Requests for entries that were refused", select.refused),
     ]
 }
 
 #[cfg(test)]
 mod tests {
     use engine::{OpensAhead, Used, Ways};
+
+    use crate::select::SelectFigures;
 
     use super::*;
 
@@ -183,6 +202,12 @@ mod tests {
             connections: 7,
             is_draining: true,
             cache_disk_bytes: 11,
+            select: SelectFigures {
+                entries: 100,
+                selected: 7,
+                bytes: 11,
+                ..SelectFigures::default()
+            },
             ..Figures::default()
         };
         let text = text(&figures, &account);
@@ -197,6 +222,8 @@ mod tests {
             "farroot_proxy_origin_bytes_total{for=\"idle\"} 0",
             "farroot_proxy_origin_bytes_total{for=\"nothing\"} 522",
             "farroot_proxy_predicted_bytes 10",
+            "farroot_proxy_select_entries_total{entry=\"left_out\"} 93",
+            "farroot_proxy_select_bytes_total 11",
             "farroot_proxy_errors_total{kind=\"NotFound\"} 3",
             "farroot_proxy_opens_total 9",
             "farroot_proxy_origin_opens_total{for=\"client\"} 2",

@@ -43,6 +43,7 @@ use self::written::WrittenFiles;
 use crate::clients::{Client, Clients, FilePlace};
 use crate::files::Name;
 use crate::folder::Stat;
+use crate::select::SelectTally;
 
 pub use self::account::Figures;
 pub use self::cache_status::{CacheRules, CacheStatus};
@@ -239,6 +240,29 @@ impl FarFiles {
         let address = self.allowed(name).map_err(failure)?;
         let remote = self.0.engine.remote();
         remote.checksum(address.as_str(), Some(algorithm)).await.map_err(failure)
+    }
+
+    /// The reader of all origins.
+    pub fn engine(&self) -> &Engine {
+        &self.0.engine
+    }
+
+    /// The counts of entries that are selected here.
+    pub fn select_tally(&self) -> Arc<SelectTally> {
+        self.0.account.select()
+    }
+
+    /// The address of a file that clients may read.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn address(&self, name: Name<'_>) -> io::Result<String> {
+        Ok(self.allowed(name).map_err(failure)?.as_str().to_owned())
+    }
+
+    /// Whether files of an address's server may be read.
+    pub fn allows(&self, address: &Address) -> bool {
+        self.0.origins.iter().any(|origin| origin.allows(address))
     }
 
     /// Where the time and the bytes of everything read so far went.

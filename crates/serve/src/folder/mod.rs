@@ -6,6 +6,7 @@ mod paths;
 mod writing;
 
 use std::io;
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -97,6 +98,26 @@ impl FolderFiles {
         let folder = self.folder.clone();
         let path = path.as_ref().to_owned();
         self.turns.run(client.address(), move || folder.stat(&path)).await
+    }
+
+    /// The path of a file on this machine, for a reader in this process.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open); `Unsupported` for a path that is no text.
+    pub async fn real_path(&self, client: &Client, path: impl AsRef<Path>) -> io::Result<String> {
+        let folder = self.folder.clone();
+        let path = path.as_ref().to_owned();
+        self.turns.run(client.address(), move || folder.real_path(&path)).await
+    }
+
+    /// Checks that a path of this machine is one of a file that clients may read.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub async fn is_inside(&self, client: IpAddr, path: &Path) -> io::Result<()> {
+        let folder = self.folder.clone();
+        let path = path.to_owned();
+        self.turns.run(client, move || folder.is_inside(&path)).await
     }
 
     /// Opens a file for reading.

@@ -115,6 +115,30 @@ impl Folder {
         }
     }
 
+    /// Checks that a path of this machine is one of a file below the folder that clients may read.
+    ///
+    /// # Errors
+    /// As [`resolve`](Self::resolve).
+    pub fn is_inside(&self, path: &Path) -> io::Result<()> {
+        let inside = path.strip_prefix(&self.root).map_err(|_| io::ErrorKind::PermissionDenied)?;
+        self.resolve(inside).map(drop)
+    }
+
+    /// The real path of a file, for a reader in this process.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open); `Unsupported` for a path that is no text.
+    pub fn real_path(&self, path: &Path) -> io::Result<String> {
+        let real = self.resolve(path)?;
+        match fs::metadata(&real)? {
+            kind if kind.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+            kind if kind.is_file() => {
+                real.into_os_string().into_string().map_err(|_| io::ErrorKind::Unsupported.into())
+            }
+            _ => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
     /// Whether no part of a path below the folder is hidden. Clients upload to names such as
     /// `.f.root.0123.part`, which they may use, although no listing has them.
     pub(super) fn may_be_seen(&self, path: &Path) -> bool {

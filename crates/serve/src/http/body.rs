@@ -10,6 +10,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
+use hyper::header::{HeaderMap, HeaderValue};
 
 use super::incoming::FarRanges;
 use super::listing::Names;
@@ -17,6 +18,7 @@ use super::requests::Requests;
 use crate::clients::Client;
 use crate::files::Files;
 use crate::folder::{FolderFile, Fragment};
+use crate::select::Answer;
 
 /// Bytes made at a time where there is room for them; one answer holds as many in memory.
 const STEP_BYTES: usize = 256 << 10;
@@ -33,6 +35,10 @@ pub enum Rest {
     /// The first lines, and the names behind them.
     Names(Bytes, Names),
     MoreNames(Names),
+    /// Entries that are selected, as they are ready.
+    Selected(Box<Answer>),
+    /// The lines behind a stream.
+    Trailers(HeaderMap),
 }
 
 /// Ranges of a file, behind one another or as parts of `multipart/byteranges`.
@@ -53,6 +59,8 @@ pub struct Serving {
     pub files: Files,
     pub client: Arc<Client>,
     pub requests: Requests,
+    /// Whether entries are selected here.
+    pub selects: bool,
 }
 
 impl Serving {
@@ -140,6 +148,17 @@ pub fn content_range(range: &Range<u64>, size: u64) -> String {
     format!("bytes {}-{}/{size}", range.start, range.end - 1)
 }
 
+/// The lines behind a stream.
+fn trailers(lines: impl IntoIterator<Item = (&'static str, String)>) -> HeaderMap {
+    let mut trailers = HeaderMap::new();
+    for (name, value) in lines {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            trailers.insert(name, value);
+        }
+    }
+    trailers
+}
+
 impl Rest {
     /// Makes the next bytes; with them the rest of the body.
     async fn next(self, context: Arc<Serving>) -> io::Result<(Bytes, Option<Rest>)> {
@@ -161,6 +180,14 @@ impl Rest {
                 let bytes = incoming.next().await?;
                 Ok((bytes, (incoming.left() > 0).then_some(Rest::FarRanges(incoming))))
             }
+            Rest::Selected(mut answer) => match answer.next().await? {
+                Some(bytes) => {
+                    let room = client.far_room().reserve(bytes.len()).await;
+                    Ok((room.hold(bytes), Some(Rest::Selected(answer))))
+                }
+                None => Ok((Bytes::new(), Some(Rest::Trailers(trailers(answer.totals()))))),
+            },
+            Rest::Trailers(_) => Ok((Bytes::new(), None)),
             Rest::Names(text, names) => Ok((text, Some(Rest::MoreNames(names)))),
             Rest::MoreNames(names) => {
                 let (text, rest) = names.next(files.folder()?, client).await?;
@@ -178,6 +205,7 @@ impl Body {
             Rest::Ranges(ranges) => Some(ranges.left),
             Rest::FarRanges(incoming) => Some(incoming.left()),
             Rest::Names(..) | Rest::MoreNames(_) => None,
+            Rest::Selected(_) | Rest::Trailers(_) => None,
         };
         Body { context, rest: Some(rest), step: None, left }
     }
@@ -203,6 +231,9 @@ impl hyper::body::Body for Body {
                 }
             }
             let Some(rest) = this.rest.take() else { return Poll::Ready(None) };
+            if let Rest::Trailers(lines) = rest {
+                return Poll::Ready(Some(Ok(Frame::trailers(lines))));
+            }
             this.step = Some(Box::pin(rest.next(this.context.clone())));
         }
     }

@@ -1,6 +1,7 @@
 //! Files over HTTP/1.1: `GET` and `HEAD` with ranges (one, several, suffix), validators, listings;
 //! and changes, where there may be any.
 
+mod answers;
 mod asked;
 mod body;
 mod caching;
@@ -9,6 +10,7 @@ mod incoming;
 mod listing;
 mod range;
 mod requests;
+mod select;
 
 use std::convert::Infallible;
 use std::ffi::OsStr;
@@ -19,16 +21,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use remote::ErrorKind;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio_util::io::InspectReader;
 
+use self::answers::{Answer, RETRY_SECONDS, plain, set, status_of, text_answer};
 use self::asked::{Asked, asked};
 use self::body::{Body, Ranges, Rest, Serving, content_range};
 use self::caching::Directives;
@@ -41,32 +42,41 @@ use super::folder::Stat;
 use crate::clients::Client;
 use crate::guard::HttpEntry;
 use crate::neighbours::names_this_machine;
+use crate::select::Selector;
 
-/// Seconds after which a refused client may try again.
-const RETRY_SECONDS: &str = "10";
 /// The format of the figures, which Prometheus requests by this name.
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// The line in answers of a server that selects entries, with the version of requests.
+const SELECTS: header::HeaderName = header::HeaderName::from_static("farroot-select");
 /// The least that hyper takes.
 const BUFFER_BYTES_MIN: usize = 8 << 10;
 
-type Answer = Response<Body>;
+/// What connections are answered with.
+pub struct HttpContent {
+    pub files: Files,
+    /// `None` where no entries are selected.
+    pub selector: Option<Selector>,
+}
 
 /// Serves one connection until it ends.
 pub async fn serve(
     stream: impl AsyncRead + AsyncWrite + Unpin,
-    files: Files,
+    content: HttpContent,
     entry: HttpEntry,
     client: Arc<Client>,
     here: SocketAddr,
 ) {
     let buffer_bytes = client.limits().request_bytes.max(BUFFER_BYTES_MIN);
-    let serving = Arc::new(Serving { files, client, requests: Requests::default() });
+    let HttpContent { files, selector } = content;
+    let selects = selector.is_some();
+    let serving = Arc::new(Serving { files, client, requests: Requests::default(), selects });
     let followed = serving.clone();
     let stream = InspectReader::new(stream, move |bytes: &[u8]| followed.requests.follow(bytes));
     let entry = Arc::new(entry);
     let service = service_fn(move |request: Request<_>| {
         let serving = serving.clone();
         let entry = entry.clone();
+        let selector = selector.clone().filter(|_| select::is_asked(&request));
         async move {
             // Requests that are sent together are answered one by one, as their answers are taken.
             serving.client.moves().await;
@@ -78,12 +88,13 @@ pub async fn serve(
             if let Some(answer) = health(&serving, request.uri().path()) {
                 return Ok(answer);
             }
-            let mut answer = match turned_away(&serving, &entry, request.headers()) {
-                Some(answer) => answer,
-                None if may_change(&serving) && change::is_change(request.method()) => {
+            let mut answer = match (turned_away(&serving, &entry, request.headers()), selector) {
+                (Some(answer), _) => answer,
+                (None, Some(selector)) => select::answer(&serving, &selector, request).await,
+                (None, None) if may_change(&serving) && change::is_change(request.method()) => {
                     change::answer(&serving, request).await
                 }
-                None => answer(&serving, &request).await,
+                (None, None) => answer(&serving, &request).await,
             };
             if serving.client.all().is_draining() {
                 set(answer.headers_mut(), header::CONNECTION, "close");
@@ -234,38 +245,6 @@ fn failure(serving: &Arc<Serving>, error: &io::Error) -> Answer {
     }
 }
 
-/// The status of an error at an origin in answers.
-fn status_of(error: &remote::Error) -> StatusCode {
-    match error.kind() {
-        ErrorKind::NotFound => StatusCode::NOT_FOUND,
-        ErrorKind::PermissionDenied | ErrorKind::Unauthenticated => StatusCode::FORBIDDEN,
-        ErrorKind::InvalidArgument => StatusCode::BAD_REQUEST,
-        ErrorKind::Unsupported => StatusCode::NOT_IMPLEMENTED,
-        ErrorKind::TimedOut => StatusCode::GATEWAY_TIMEOUT,
-        ErrorKind::Cancelled | ErrorKind::LimitReached => StatusCode::SERVICE_UNAVAILABLE,
-        _ => StatusCode::BAD_GATEWAY,
-    }
-}
-
-fn plain(serving: &Arc<Serving>, status: StatusCode, text: &'static str) -> Answer {
-    text_answer(serving, status, Bytes::from_static(text.as_bytes()))
-}
-
-fn text_answer(serving: &Arc<Serving>, status: StatusCode, text: Bytes) -> Answer {
-    let rest = Rest::Text(text);
-    let mut answer = Response::new(Body::new(serving.clone(), rest));
-    *answer.status_mut() = status;
-    set(answer.headers_mut(), header::CONTENT_TYPE, "text/plain");
-    answer
-}
-
-fn set(headers: &mut HeaderMap, name: header::HeaderName, value: &str) {
-    // All values are made here of visible ASCII.
-    if let Ok(value) = HeaderValue::from_str(value) {
-        headers.insert(name, value);
-    }
-}
-
 /// The answer 504: it would take a request to the origin, which the client's request forbids.
 fn not_cached(serving: &Arc<Serving>) -> Answer {
     let text = "not all of it is here, or its server has to be asked whether it is still so\n";
@@ -320,6 +299,9 @@ fn file_answer<B>(
         .entry(header::CONTENT_TYPE)
         .or_insert(HeaderValue::from_static("application/octet-stream"));
     set(headers, header::ACCEPT_RANGES, "bytes");
+    if serving.selects {
+        set(headers, SELECTS, "1");
+    }
     if let Some(date) = last_modified(&stat) {
         set(headers, header::LAST_MODIFIED, &date);
     }

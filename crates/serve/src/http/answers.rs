@@ -1,0 +1,47 @@
+//! Answers in words, and the statuses of errors.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Response, StatusCode};
+use remote::ErrorKind;
+
+use super::body::{Body, Rest, Serving};
+
+/// Seconds after which a refused client may try again.
+pub const RETRY_SECONDS: &str = "10";
+
+pub type Answer = Response<Body>;
+
+/// The status of an error at an origin in answers.
+pub fn status_of(error: &remote::Error) -> StatusCode {
+    match error.kind() {
+        ErrorKind::NotFound => StatusCode::NOT_FOUND,
+        ErrorKind::PermissionDenied | ErrorKind::Unauthenticated => StatusCode::FORBIDDEN,
+        ErrorKind::InvalidArgument => StatusCode::BAD_REQUEST,
+        ErrorKind::Unsupported => StatusCode::NOT_IMPLEMENTED,
+        ErrorKind::TimedOut => StatusCode::GATEWAY_TIMEOUT,
+        ErrorKind::Cancelled | ErrorKind::LimitReached => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::BAD_GATEWAY,
+    }
+}
+
+pub fn plain(serving: &Arc<Serving>, status: StatusCode, text: &'static str) -> Answer {
+    text_answer(serving, status, Bytes::from_static(text.as_bytes()))
+}
+
+pub fn text_answer(serving: &Arc<Serving>, status: StatusCode, text: Bytes) -> Answer {
+    let rest = Rest::Text(text);
+    let mut answer = Response::new(Body::new(serving.clone(), rest));
+    *answer.status_mut() = status;
+    set(answer.headers_mut(), header::CONTENT_TYPE, "text/plain");
+    answer
+}
+
+pub fn set(headers: &mut HeaderMap, name: header::HeaderName, value: &str) {
+    // All values are made here of visible ASCII.
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(name, value);
+    }
+}

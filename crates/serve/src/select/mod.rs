@@ -1,0 +1,282 @@
+//! Entries that are selected for clients where the files are (`--select`): the engine answers, and
+//! what is here decides who may ask for how much, and of which files.
+
+mod tally;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use engine::near::SelectRequest;
+use engine::{Engine, Gate, SelectBounds, Selected, SelectedStream};
+use futures::future::{BoxFuture, FutureExt};
+use mutex::Mutex;
+use remote::source::network::{Network, Stream};
+use remote::{Error, ErrorKind, Result};
+
+use crate::clients::Client;
+use crate::far::FarFiles;
+use crate::files::{Files, Name};
+use crate::folder::FolderFiles;
+use crate::limits::SelectLimits;
+
+pub use self::tally::{SelectFigures, SelectTally};
+
+/// Files of one request that are opened at a time.
+const OPENS_MAX: usize = 8;
+
+/// Answers requests. Cheap to clone.
+#[derive(Clone)]
+pub struct Selector(Arc<SelectorInner>);
+
+impl std::fmt::Debug for Selector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Selector")
+    }
+}
+
+struct SelectorInner {
+    engine: Engine,
+    files: Files,
+    limits: SelectLimits,
+    /// Requests that are answered, by address.
+    present: Mutex<BTreeMap<IpAddr, usize>>,
+    tally: Arc<SelectTally>,
+}
+
+/// The right to have one request answered.
+struct SelectPlace {
+    selector: Selector,
+    address: IpAddr,
+}
+
+/// An answer on its way to a client. Dropping it ends the work.
+pub enum Answering {
+    Stream(Box<Answer>),
+    Text(Bytes),
+}
+
+/// A stream of Arrow.
+pub struct Answer {
+    stream: SelectedStream,
+    /// Until the client has the last byte.
+    _place: SelectPlace,
+    tally: Arc<SelectTally>,
+}
+
+impl Selector {
+    /// Answers requests about these files, on the present tokio runtime.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn start(files: &Files, limits: &SelectLimits) -> io::Result<Self> {
+        let (engine, tally) = match files {
+            Files::Far(far) => (far.engine().clone(), far.select_tally()),
+            Files::Folder(_) => {
+                let config = remote::Config {
+                    memory_bytes_max: limits.memory_bytes,
+                    opens_max: OPENS_MAX,
+                    ..remote::Config::default()
+                };
+                let engine = Engine::within(&config, Arc::new(NoNetwork));
+                (engine.map_err(io::Error::other)?, Arc::default())
+            }
+        };
+        let files = files.clone();
+        let limits = limits.clone();
+        Ok(Selector(Arc::new(SelectorInner {
+            engine,
+            files,
+            limits,
+            present: Mutex::default(),
+            tally,
+        })))
+    }
+
+    /// Bytes of a request.
+    pub fn request_bytes(&self) -> usize {
+        self.0.limits.request_bytes
+    }
+
+    /// Answers a request of a client.
+    ///
+    /// # Errors
+    /// `LimitReached` where it, or all clients, have as many as may be; of files that the client
+    /// may not read; as [`Engine::selected`].
+    pub async fn answer(&self, client: &Client, text: &[u8]) -> Result<Answering> {
+        let answered = self.answered(client, text).await;
+        if answered.is_err() {
+            self.0.tally.refused();
+        }
+        answered
+    }
+
+    async fn answered(&self, client: &Client, text: &[u8]) -> Result<Answering> {
+        let place = self.place(client.address())?;
+        let request = SelectRequest::parse(text)?;
+        let SelectorInner { engine, files, limits, tally, .. } = &*self.0;
+        let mut addresses = Vec::with_capacity(request.files.len());
+        for file in &request.files {
+            addresses.push(address(files, client, &file.known().file).await?);
+        }
+        let gate: Arc<dyn Gate> = match files {
+            Files::Folder(folder) => {
+                Arc::new(FolderGate { folder: folder.clone(), client: client.address() })
+            }
+            Files::Far(far) => Arc::new(FarGate(far.clone())),
+        };
+        let SelectLimits { answer_bytes: bytes, time, step_bytes, .. } = *limits;
+        let bounds = SelectBounds { bytes, time, step_bytes };
+        match engine.guarded(gate).selected(&request, addresses, bounds).await? {
+            Selected::Text(text, totals) => {
+                tally.answered(totals);
+                Ok(Answering::Text(text.into()))
+            }
+            Selected::Stream(stream) => {
+                let tally = tally.clone();
+                Ok(Answering::Stream(Box::new(Answer { stream: *stream, _place: place, tally })))
+            }
+        }
+    }
+
+    /// A place for one request more.
+    fn place(&self, address: IpAddr) -> Result<SelectPlace> {
+        let SelectLimits { requests, requests_per_address, .. } = self.0.limits;
+        let mut present = self.0.present.lock();
+        let all: usize = present.values().sum();
+        let own = present.get(&address).copied().unwrap_or_default();
+        if all >= requests || own >= requests_per_address {
+            let what = "the server answers as many requests as it can: try again later";
+            return Err(Error::new(ErrorKind::LimitReached, what));
+        }
+        present.insert(address, own + 1);
+        Ok(SelectPlace { selector: self.clone(), address })
+    }
+}
+
+impl Drop for SelectPlace {
+    fn drop(&mut self) {
+        let mut present = self.selector.0.present.lock();
+        if let Some(own) = present.get_mut(&self.address) {
+            *own -= 1;
+            if *own == 0 {
+                present.remove(&self.address);
+            }
+        }
+    }
+}
+
+impl Answer {
+    /// The next bytes; `None` behind the last, and where the work has failed is no end.
+    ///
+    /// # Errors
+    /// Why the work has failed.
+    pub async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        self.stream.next().await.map_err(io::Error::other)
+    }
+
+    /// The cost so far, as the lines of a head.
+    pub fn totals(&self) -> [(&'static str, String); 4] {
+        let totals = self.stream.totals();
+        [
+            ("farroot-entries", totals.entries.to_string()),
+            ("farroot-selected", totals.selected.to_string()),
+            ("farroot-bytes", totals.bytes.to_string()),
+            ("farroot-seconds", format!("{:.6}", totals.seconds)),
+        ]
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.tally.answered(self.stream.totals());
+    }
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Answer({:?})", self.stream.totals())
+    }
+}
+
+/// The address of a file that a client may read, by the name that a `GET` has.
+async fn address(files: &Files, client: &Client, written: &str) -> Result<String> {
+    let wrong = |what: &str| Error::new(ErrorKind::InvalidArgument, format!("{what}: {written:?}"));
+    let bare = written.split('?').next().unwrap_or_default();
+    let path = percent_encoding::percent_decode_str(bare).decode_utf8();
+    let path = path.map_err(|_| wrong("the name of a file is no text"))?;
+    let name = Name { path: Path::new(&*path), written, is_encoded: true };
+    let found = match files {
+        Files::Folder(folder) => folder.real_path(client, name.path).await,
+        Files::Far(far) => far.address(name),
+    };
+    found.map_err(|error| match crate::far::known(&error) {
+        Some(known) => known.clone(),
+        None => Error::new(kind_of(&error), words(&error)).with_url(written),
+    })
+}
+
+fn kind_of(error: &io::Error) -> ErrorKind {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ErrorKind::NotFound,
+        io::ErrorKind::PermissionDenied => ErrorKind::PermissionDenied,
+        io::ErrorKind::Unsupported | io::ErrorKind::IsADirectory => ErrorKind::PermissionDenied,
+        _ => ErrorKind::Io,
+    }
+}
+
+/// As a `GET` of the file is answered.
+fn words(error: &io::Error) -> &'static str {
+    match kind_of(error) {
+        ErrorKind::NotFound => "no such file",
+        ErrorKind::PermissionDenied => "not to be used here",
+        _ => "the server cannot read this file",
+    }
+}
+
+/// Files below the served folder, that a client could read as bytes.
+struct FolderGate {
+    folder: FolderFiles,
+    client: IpAddr,
+}
+
+impl Gate for FolderGate {
+    fn check<'a>(&'a self, address: &'a remote::address::Address) -> BoxFuture<'a, Result<()>> {
+        async move {
+            let path = address.to_local().ok_or_else(|| outside("another server"))?;
+            let inside = self.folder.is_inside(self.client, path).await;
+            inside.map_err(|_| outside("a file that is not served here"))
+        }
+        .boxed()
+    }
+}
+
+/// Files of origins whose files this proxy forwards.
+struct FarGate(FarFiles);
+
+impl Gate for FarGate {
+    fn check<'a>(&'a self, address: &'a remote::address::Address) -> BoxFuture<'a, Result<()>> {
+        let may = self.0.allows(address);
+        async move { may.then_some(()).ok_or_else(|| outside("a server that is not allowed")) }
+            .boxed()
+    }
+}
+
+/// The error for a file that another file names. It says nothing of the file.
+fn outside(what: &str) -> Error {
+    Error::new(ErrorKind::PermissionDenied, format!("the file names {what}"))
+}
+
+/// No connection goes from a server of a folder to anywhere.
+struct NoNetwork;
+
+impl Network for NoNetwork {
+    fn connect(&self, _: &str, _: u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
+        let refused = io::Error::new(io::ErrorKind::PermissionDenied, "a server of a folder");
+        async move { Err(refused) }.boxed()
+    }
+}
