@@ -14,6 +14,7 @@ from ._core_columns import Optional as Optional
 from ._core_columns import Record as Record
 from ._core_columns import Regular as Regular
 from ._core_columns import Strings as Strings
+from ._core_columns import TreeIndex as TreeIndex
 from ._core_columns import Union as Union
 from ._core_columns import WithParameter as WithParameter
 from ._core_ranges import ByteFile as ByteFile
@@ -426,21 +427,6 @@ class ColumnPages:
         """Compression of the pages as ROOT's number: algorithm * 100 + level."""
 
 @final
-class TreeIndex:
-    """Which entry has which numbers."""
-
-    @property
-    def major_name(self) -> str: ...
-    @property
-    def minor_name(self) -> str: ...
-    @property
-    def major(self) -> NDArray[np.int64]: ...
-    @property
-    def minor(self) -> NDArray[np.int64]: ...
-    @property
-    def entries(self) -> NDArray[np.int64]: ...
-
-@final
 class PlannedColumn:
     """The ranges that would be fetched for one column."""
 
@@ -563,6 +549,11 @@ class Table:
 
     def plan(self, request: Request, start: int, stop: int) -> list[ReadPlan]:
         """The plan of a read, table by table."""
+
+    def histogram(
+        self, axes: list[Any], weight: str | None, cut: str | None, start: int, stop: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Sums of weights and of their squares, the bins beyond the axes included."""
 
 @final
 class Batch:
@@ -763,6 +754,7 @@ def with_access(
     order: list[str] | None,
     insecure: bool,
     left_out: bool,
+    near: str | None,
 ) -> str:
     """An address with its caller's choice of credentials."""
 

@@ -103,4 +103,19 @@ class WithParameter:
     @property
     def content(self) -> Column: ...
 
+@final
+class TreeIndex:
+    """Which entry has which numbers."""
+
+    @property
+    def major_name(self) -> str: ...
+    @property
+    def minor_name(self) -> str: ...
+    @property
+    def major(self) -> NDArray[np.int64]: ...
+    @property
+    def minor(self) -> NDArray[np.int64]: ...
+    @property
+    def entries(self) -> NDArray[np.int64]: ...
+
 Column = Numbers | List | Strings | Record | Regular | Optional | Union | WithParameter

@@ -104,6 +104,10 @@ def with_credentials(
             ``s3``, ``unix``. By default those that are named here or, where none is, any.
         insecure: Whether servers are trusted without verification. Others can then read and change
             the data, and have the token that is sent.
+        near: Where entries are selected: ``True``, at the file's own server, which runs ``farroot
+            serve --select``; ``"https://HOST:PORT"``, at a ``farroot proxy --select``; ``False``,
+            here. By default as :class:`farroot.config` has it. What a server cannot do is read
+            here.
 
     Example:
         >>> address = farroot.with_credentials("root://eos.example//f.root", token="secret")
@@ -136,9 +140,11 @@ def _withhold(token: Any, insecure: bool) -> Any:
     return sign
 
 
-def _access(token: Any, proxy: Any, ticket_cache: Any, s3_profile: Any, auth: Any) -> Access:
+def _access(
+    token: Any, proxy: Any, ticket_cache: Any, s3_profile: Any, auth: Any, near: Any = None
+) -> Access:
     token, insecure = _withheld.get(token, (token, False)) if _is_sign(token) else (token, False)
-    return Access(token, proxy, ticket_cache, s3_profile, auth, insecure)
+    return Access(token, proxy, ticket_cache, s3_profile, auth, insecure, near)
 
 
 def _is_sign(token: Any) -> TypeGuard[Withheld]:
@@ -155,6 +161,7 @@ class Access:
     s3_profile: str | None = None
     auth: str | Iterable[str] | None = None
     insecure: bool = False
+    near: bool | str | None = None
 
     @classmethod
     def among(cls, options: Mapping[str, Any]) -> Access:
@@ -185,12 +192,23 @@ class Access:
             None if names is None else list(names),
             self.insecure,
             _is_sign(self.token),
+            _near(self.near),
         )
         return _core.for_others(said)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        others = self.proxy, self.ticket_cache, self.s3_profile, self.auth
+        others = self.proxy, self.ticket_cache, self.s3_profile, self.auth, self.near
         return _access, (_withhold(self.token, self.insecure), *others)
+
+
+def _near(near: Any) -> str | None:
+    """As the settings have it."""
+    if near is None or isinstance(near, str):
+        return near
+    if isinstance(near, bool):
+        return "on" if near else "off"
+    what = "near is True, False or the address of a proxy"
+    raise ArgumentTypeError(f"{what}, not {type(near).__name__}")
 
 
 #: A call without a choice: whatever is in the usual places.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 from weakref import WeakValueDictionary
@@ -315,6 +315,39 @@ class InFile(NothingToClose, Readable[Column]):
             UnsupportedError: outside of a notebook, and for a chain.
         """
         return LiveTimeline(self.timeline, every)
+
+    def histogram(
+        self,
+        columns: str | Sequence[str],
+        bins: Any,
+        *,
+        cut: str | None = None,
+        weight: str | None = None,
+        entry_start: float | None = None,
+        entry_stop: float | None = None,
+    ) -> Any:
+        """A ``hist.Hist`` of one to three columns.
+
+        Where entries are selected at a server (``near=``), only the histogram is transferred. Of
+        lists, each item is filled.
+
+        Args:
+            columns: Names or formulas; one alone, or a list of them.
+            bins: ``(number, first edge, last edge)``, or edges; of several columns a list of these.
+            cut: A formula: entries of which it is false are left out.
+            weight: A column or a formula; the histogram has then variances.
+            entry_start, entry_stop: A half-open range of entries; negative ones count from the end.
+
+        Raises:
+            InvalidArgumentError: for a column that has other things than numbers.
+
+        Example:
+            >>> farroot.open("events.root:Events").histogram("Muon_pt", (2, 0, 40)).values()
+            array([2., 1.])
+        """
+        from ._filled import filled
+
+        return filled(self, columns, bins, cut, weight, (entry_start, entry_stop))
 
     def _report(self, start: int, stop: int) -> Report:
         """Which entries a step holds."""

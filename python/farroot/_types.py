@@ -29,6 +29,7 @@ class Credentials(TypedDict, total=False):
     s3_profile: str | None
     auth: str | Iterable[str] | None
     insecure: bool
+    near: bool | str | None
 
 
 #: The names of these arguments.

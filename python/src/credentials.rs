@@ -25,7 +25,10 @@ pub fn with_access(
     order: Option<Vec<String>>,
     insecure: bool,
     left_out: bool,
+    near: Option<&str>,
 ) -> PyResult<String> {
+    let near = near.map(address::CallAccess::near_named).transpose();
+    let near = near.map_err(|error| exception(py, &error))?;
     let order = order.map(|names| names.iter().map(|name| name.parse()).collect());
     let order = order
         .transpose()
@@ -34,7 +37,7 @@ pub fn with_access(
     let token = token.or(token_file.map(TokenFrom::File));
     let choice = Choice { token, proxy, ccache, s3_profile, order };
     let left_out = if left_out { vec!["token".to_owned()] } else { Vec::new() };
-    Ok(address::with_access(address, &CallAccess { choice, insecure, left_out }))
+    Ok(address::with_access(address, &CallAccess { choice, insecure, left_out, near }))
 }
 
 /// An address as it may go to other processes: without secrets, which this process and its forked

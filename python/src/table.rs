@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use engine::{Columns, Cut, Friend, Meaning, NameScope, first_table};
+use engine::near::{HistogramAxis, SelectColumn};
+use engine::{Columns, Cut, Friend, HistogramRequest, Meaning, NameScope, first_table};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
@@ -364,6 +365,26 @@ impl Table {
         Lazy::start(py, &*self.selected(py, request, None)?, start..stop, step.step())
     }
 
+    /// Sums of weights and of their squares in the bins of axes, those beyond the axes included.
+    fn histogram(
+        &self,
+        py: Python<'_>,
+        axes: Vec<FilledAxis>,
+        weight: Option<String>,
+        cut: Option<String>,
+        start: u64,
+        stop: u64,
+    ) -> PyResult<Sums> {
+        let Inner { table, friends, .. } = self.inner.here(py)?;
+        let engine = engine(py)?;
+        let axes = axes.into_iter().map(axis).collect();
+        let request = HistogramRequest { axes, weight, cut, entries: start..stop };
+        let filled = wait(py, &engine, engine.histogram(table, friends, &request))?;
+        let filled = filled.map_err(|error| exception(py, &error))?;
+        let sums = |all: Vec<f64>| PyArray1::from_vec(py, all).unbind();
+        Ok((sums(filled.values), filled.variances.map(sums)))
+    }
+
     /// The plan of a read, table by table; of all entries, whatever a cut decides.
     fn plan(
         &self,
@@ -374,6 +395,21 @@ impl Table {
     ) -> PyResult<Vec<ReadPlan>> {
         read_plan(py, &*self.selected(py, request, None)?, start..stop)
     }
+}
+
+/// The column of an axis; its bins, first and last edge; or its edges.
+type FilledAxis = (String, Option<(usize, f64, f64)>, Option<Vec<f64>>);
+
+/// Sums of weights, and of their squares where there are weights.
+type Sums = (Py<PyArray1<f64>>, Option<Py<PyArray1<f64>>>);
+
+fn axis(given: FilledAxis) -> HistogramAxis {
+    let (column, equal, edges) = given;
+    let column = SelectColumn::Text(column);
+    let bins = equal.map(|(bins, ..)| bins);
+    let start = equal.map(|(_, start, _)| start);
+    let stop = equal.map(|(.., stop)| stop);
+    HistogramAxis { column, bins, start, stop, edges }
 }
 
 fn info(one: engine::ResolvedColumn) -> ColumnInfo {

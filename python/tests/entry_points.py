@@ -429,13 +429,19 @@ _hosts: dict[str, str] = {}
 @contextmanager
 def served(folder: Path) -> Iterator[None]:
     """Serves a folder, and runs a proxy, for the entry points that read from afar."""
-    with started("serve", str(folder)) as server, started("proxy") as proxy:
+    with (
+        started("serve", str(folder), "--select") as server,
+        started("proxy", "--select") as proxy,
+    ):
         _hosts.update(server=server, proxy=proxy)
         yield
 
 
-def by_far(case: Case, url: str) -> Values:
+def by_far(case: Case, url: str, near: bool | str | None = None) -> Values:
     urls = [url.format(name=path.name, **_hosts) for path in case.table.paths]
+    if near is not None:
+        place = near.format(**_hosts) if isinstance(near, str) else near
+        urls = [farroot.with_credentials(each, near=place) for each in urls]
     options = _ranged(case) | _named(case)
     if case.table.is_one:
         table = farroot.open({urls[0]: case.table.within})
@@ -501,6 +507,18 @@ ENTRY_POINTS: dict[str, Callable[[Case], Values]] = {
     "through the proxy": functools.partial(by_far, url="root://{proxy}//root://{server}//{name}"),
     "through the proxy, http://": functools.partial(
         by_far, url="http://{proxy}/http://{server}/{name}"
+    ),
+    "selected by the server, root://": functools.partial(
+        by_far, url="root://{server}//{name}", near=True
+    ),
+    "selected by the server, http://": functools.partial(
+        by_far, url="http://{server}/{name}", near=True
+    ),
+    "selected by the proxy": functools.partial(
+        by_far, url="root://{server}//{name}", near="http://{proxy}"
+    ),
+    "selected through the proxy": functools.partial(
+        by_far, url="http://{proxy}/root://{server}//{name}", near=True
     ),
     "cat --json through the proxy": by_proxied_cat,
     "uproot over farroot.Source": by_uproot_through_farroot,
