@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from . import _core
+from ._credentials import near_text
 from ._numbers import without_point
 from ._uproot import taken
 
@@ -31,6 +32,7 @@ def config(
     checksums: str | None = None,
     plain_redirects: bool | None = None,
     http_proxy: str | None = None,
+    near: bool | str | None = None,
     redirect_credentials: str | None = None,
     token_file: str | None = None,
     x509_proxy: str | None = None,
@@ -79,6 +81,8 @@ def config(
         plain_redirects: Whether an ``https`` server may send on to an ``http`` one.
         http_proxy: The proxy for http, https, s3 and osdf, or ``"none"``; by default as the
             variables that curl reads have it.
+        near: Where entries are selected: ``"off"``, here; ``"on"``, at the file's own server; or
+            the address of a proxy that selects, as ``"https://HOST:PORT"``.
         redirect_credentials: Hosts, with commas, that are shown a token or a proxy over ``https``
             also when another server sends there; ``".site.org"`` are all in that domain.
         token_file: A file with a bearer token, in place of the usual ones.
@@ -98,5 +102,6 @@ def config(
         1000000000
         >>> settings = farroot.config(memory=before)
     """
+    near = near_text(near)
     settings = {name: without_point(value) for name, value in locals().items() if value is not None}
     return _core.configure(**settings)

@@ -192,7 +192,7 @@ class Access:
             None if names is None else list(names),
             self.insecure,
             _is_sign(self.token),
-            _near(self.near),
+            near_text(self.near),
         )
         return _core.for_others(said)
 
@@ -201,8 +201,8 @@ class Access:
         return _access, (_withhold(self.token, self.insecure), *others)
 
 
-def _near(near: Any) -> str | None:
-    """As the settings have it."""
+def near_text(near: Any) -> str | None:
+    """Where entries are selected, as the settings have it."""
     if near is None or isinstance(near, str):
         return near
     if isinstance(near, bool):

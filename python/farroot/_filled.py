@@ -20,7 +20,7 @@ Bins = tuple[int, float, float] | Sequence[float]
 
 
 def filled(
-    table: InFile,
+    table: InFile[Any],
     columns: str | Sequence[str],
     bins: Any,
     cut: str | None,
@@ -41,7 +41,7 @@ def filled(
         storage=hist.storage.Double() if weight is None else hist.storage.Weight(),
     )
     view = made.view(flow=True)
-    if weight is None:
+    if variances is None:
         view[...] = values.reshape(view.shape)
     else:
         view.value = values.reshape(view.shape)

@@ -77,10 +77,16 @@ def test_what_is_selected_there_is_what_is_read_here(
     here = farroot.open(f"{folder}/{name}.root:t")
     slash = "//" if scheme == "root" else "/"
     there = farroot.open(f"{scheme}://{host}{slash}{name}.root:t", near=True)
+    ranges: list[dict[str, Any]] = [
+        {},
+        {"entry_start": 777, "entry_stop": 15_001},
+        {"entry_stop": 0},
+    ]
     for cut in (None, "met > 100", "met < 0", "(i % 97 == 3) & ok", "met >= 0"):
-        for ends in ({}, {"entry_start": 777, "entry_stop": 15_001}, {"entry_stop": 0}):
+        for ends in ranges:
             same(there.arrays(cut=cut, **ends), here.arrays(cut=cut, **ends))
-        for step in (3000, "200 kB"):
+        sizes: tuple[Any, ...] = (3000, "200 kB")
+        for step in sizes:
             one = list(there.iterate(["pt", "name", "p3"], cut=cut, step_size=step))
             other = list(here.iterate(["pt", "name", "p3"], cut=cut, step_size=step))
             assert list(map(len, one)) == list(map(len, other))
@@ -120,11 +126,12 @@ def test_the_setting_selects_for_all_files(folder: Path, host: str) -> None:
     )
     assert ran.returncode == 0, ran.stderr
     assert "read here" not in ran.stdout
-    assert farroot.config()["near"] == "off"
+    assert farroot.config(near=True)["near"] == "on"
+    assert farroot.config(near=False)["near"] == "off"
     with pytest.raises(farroot.InvalidArgumentError, match="near"):
         farroot.open(url, near="root://x")
     with pytest.raises(farroot.ArgumentTypeError, match="near"):
-        farroot.open(url, near=1)  # type: ignore[arg-type]
+        farroot.open(url, near=1)  # type: ignore[call-overload]
 
 
 def test_a_server_that_does_not_select_is_read_from(folder: Path) -> None:
@@ -315,7 +322,8 @@ def test_a_request_reads_nothing_that_a_client_may_not(
 
 def test_friends_outside_are_refused(tmp_path: Path) -> None:
     inside, outside = tmp_path / "inside", tmp_path / "outside"
-    inside.mkdir(), outside.mkdir()
+    inside.mkdir()
+    outside.mkdir()
     make_with_friend(inside / "main.root", outside / "beside.root")
     with started("serve", str(inside), "--select") as host:
         status, content = select(host, files=["/main.root"], table="t", columns=["x", "b.w"])
