@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,7 @@ import awkward as ak
 import numpy as np
 
 import farroot
-from farroot._core import main as run_command
+from farroot._core import main
 
 from .differential_cases import Case, Values
 from .skips import rust_example
@@ -269,7 +270,7 @@ def command(*words: str) -> str:
     """The output of the command, run in this process; its error as a :class:`CommandError`."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         with _redirected(1, out), _redirected(2, errors):
-            status = run_command(["farroot", *words])
+            status = run_here(*words)
         out.seek(0)
         errors.seek(0)
         text, told = out.read().decode(), errors.read().decode()
@@ -278,6 +279,16 @@ def command(*words: str) -> str:
         assert "panicked" not in told, told
         raise CommandError(told.strip())
     return text
+
+
+def run_here(*words: str) -> int:
+    """The exit code of the command, run in this process."""
+    status = main(["farroot", *words])
+    # The command has handlers of its own, which a child of this process would have, too: a pool of
+    # processes then waits without end for children that SIGTERM does not end.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.getsignal(number))
+    return status
 
 
 @contextmanager

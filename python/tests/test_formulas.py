@@ -13,9 +13,9 @@ import uproot
 
 import farroot
 from farroot import _core
-from farroot._core import main
 
 from .conftest import ENTRIES
+from .entry_points import run_here
 
 CUTS = [
     "int8 > 3",
@@ -222,7 +222,7 @@ def test_the_shell_reads_formulas_alike(
     """Cuts of the shell had a grammar of their own, with other words for the fault."""
     with pytest.raises(farroot.InvalidArgumentError) as caught:
         tree_at(place).arrays("int8", wrong)
-    assert main(["farroot", "cat", place, "-c", "int8", "--cut", wrong]) != 0
+    assert run_here("cat", place, "-c", "int8", "--cut", wrong) != 0
     assert str(caught.value) in capfd.readouterr().err
 
 

@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 import farroot
-from farroot._core import main
 
+from .entry_points import run_here
 from .skips import corpus_folder
 
 ROOT = Path(__file__).parents[2]
@@ -119,7 +119,7 @@ def meant_in_python(table: Any, text: str) -> list[Any]:
 
 def meant_in_the_shell(table: Any, text: str, capfd: pytest.CaptureFixture[str]) -> list[Any]:
     """The same of ``farroot plan``."""
-    status = main(["farroot", "plan", table.address, "--json", "--columns", text])
+    status = run_here("plan", table.address, "--json", "--columns", text)
     out, error = capfd.readouterr()
     if status:
         assert re.search("is called|cannot be read|matches the pattern|without a column", error), (
