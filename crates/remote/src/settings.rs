@@ -602,6 +602,7 @@ mod tests {
         for setting in &SETTINGS {
             let text = match setting.name {
                 "checksums" => "always",
+                "near" => "https://proxy:1094",
                 "cache_mode" => "whole",
                 "cache_check" => "trust=12h",
                 "auth" => "x509,token",
