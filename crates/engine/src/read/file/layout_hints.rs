@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use remote::address::{Address, Scheme};
 use rootfile::{File, Known, Needs, Progress};
 
 use super::link::LINK;
@@ -11,6 +12,9 @@ use super::remembered::add_needed;
 /// Longest reach: metadata further from both ends do not belong to the usual beginning and end of
 /// files.
 const REACH_MAX: u64 = 256 << 10;
+/// Files up to this size are asked for as a whole where each request takes a connection for a round
+/// trip: 64 kB are less than a link brings in this time.
+const SMALL_BYTES_MAX: u64 = 64 << 10;
 /// Where the metadata lay in the files read before. Copies share it.
 #[derive(Debug, Clone, Default)]
 pub struct MetadataHints {
@@ -26,7 +30,9 @@ struct Shared {
     /// Bytes that have been needed at the beginning of a file, and how far from the end.
     head: AtomicU64,
     reach: AtomicU64,
-    /// One file has set both.
+    /// The size of a file that was read, if it is small.
+    small: AtomicU64,
+    /// One file has set them.
     is_set: AtomicBool,
 }
 
@@ -43,10 +49,24 @@ impl MetadataHints {
         self.shared.reach.fetch_max(most.unwrap_or(0), Ordering::Relaxed);
     }
 
+    /// Whether a file has been read from which they come.
+    pub fn are_learned(&self) -> bool {
+        self.shared.is_set.load(Ordering::Relaxed)
+    }
+
+    /// The bytes to ask for with the open of a file at these addresses: all of a small one over
+    /// HTTP.
+    pub fn head(&self, urls: &[Address]) -> u64 {
+        let small = self.shared.small.load(Ordering::Relaxed);
+        let is_http = |url: &Address| matches!(url.scheme(), Scheme::Http | Scheme::Https);
+        let is_alike = urls.iter().all(is_http);
+        LINK.head().max(if is_alike { small + small / 16 } else { 0 })
+    }
+
     /// Leaves those of the wishes that files like this one have turned out to need, and adds the
     /// bytes that they have needed of their beginning.
     pub fn choose(&self, needs: &mut Needs, size: u64) {
-        let Shared { head, reach, is_set } = &*self.shared;
+        let Shared { head, reach, is_set, .. } = &*self.shared;
         let mut reach = reach.load(Ordering::Relaxed);
         if self.is_read && !is_set.load(Ordering::Relaxed) {
             reach = reach.max(LINK.tail());
@@ -94,6 +114,9 @@ impl MetadataHints {
             self.shared.head.fetch_max(head, Ordering::Relaxed);
         }
         self.shared.reach.fetch_max(reach, Ordering::Relaxed);
+        if size <= SMALL_BYTES_MAX {
+            self.shared.small.fetch_max(size, Ordering::Relaxed);
+        }
         self.shared.is_set.store(true, Ordering::Relaxed);
     }
 }

@@ -116,10 +116,13 @@ impl OpenBytes {
         let cached = store.map(|store| CachedMetadata::of(store, fetcher.origin(&locations.urls)));
         // The end of a file that is remembered is there already.
         let is_known = cached.as_ref().is_some_and(CachedMetadata::knows);
-        let is_learned = matches!(speculation, Speculation::Learned(_));
-        let tail = if is_known || is_learned { 0 } else { LINK.tail() };
+        let (head, tail) = match &speculation {
+            _ if is_known => (LINK.head(), 0),
+            Speculation::Learned(hints) => (hints.head(&locations.urls), 0),
+            _ => (LINK.head(), LINK.tail()),
+        };
         let locations = FileLocations { identify: Some(identify), ..locations };
-        let mut remote = fetcher.open(locations, LINK.head(), tail, &activity).await?;
+        let mut remote = fetcher.open(locations, head, tail, &activity).await?;
         let mut known = known_of(remote.info().size);
         for (offset, bytes) in remote.take_delivered() {
             known.supply(offset, bytes);

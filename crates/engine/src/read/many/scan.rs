@@ -157,6 +157,9 @@ impl Deref for ScanBatch {
     }
 }
 
+/// Files that are opened together before the first of them has shown where the metadata are.
+const OPENS_UNLEARNED: usize = 16;
+
 /// Many tables, opened side by side, in the order of their places.
 pub struct OpenAhead {
     session: Session,
@@ -174,9 +177,19 @@ impl OpenAhead {
         OpenAhead { session, places: places.into(), opening: Ahead::new(), hints, is_one }
     }
 
+    /// Over HTTP each request takes a connection for a round trip, and a file of which nothing is
+    /// known takes three.
+    fn waits_for_hints(&self) -> bool {
+        let is_http = |place: &TableLocation| place.url.starts_with("http");
+        !self.hints.are_learned() && self.places.front().is_some_and(is_http)
+    }
+
     /// The next table; `None` after the last one. Nothing comes after an error.
     pub async fn next(&mut self) -> Option<Result<Arc<dyn Table>>> {
-        let opens_max = self.session.config().opens_max;
+        let opens_max = match self.waits_for_hints() {
+            true => OPENS_UNLEARNED,
+            false => self.session.config().opens_max,
+        };
         while self.opening.len() < opens_max {
             let Some(place) = self.places.pop_front() else { break };
             let session = self.session.clone();
