@@ -67,3 +67,18 @@ def test_files_are_copied_to_a_server(far: str, folder: Path, several: list[Path
         assert (folder / "new" / path.name).read_bytes() == path.read_bytes()
     with pytest.raises(farroot.InvalidArgumentError, match="there already"):
         farroot.copy(several[0], f"{far}/new/{several[0].name}")
+
+
+def test_an_update_where_the_server_locks_files(far: str, tmp_path: Path) -> None:
+    """A server of XRootD gives no file to a reader that a writer has open: the update failed."""
+    if not far.startswith("root"):
+        pytest.skip("files grow in place over XRootD only")
+    url, other = f"{far}/grows.root", tmp_path / "other.root"
+    for path in (url, other):
+        with farroot.recreate(path) as file:
+            file.mktree("t", {"x": np.arange(3)})
+    assert farroot.open(url)["t"].num_entries == 3
+    with farroot.update(url) as file:
+        file["t"].extend({"x": [3]})
+    farroot.merge(url, other, append=True)
+    assert farroot.open(url)["t"]["x"].array().tolist() == [0, 1, 2, 3, 0, 1, 2]

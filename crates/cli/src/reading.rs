@@ -103,6 +103,9 @@ pub struct Selection {
     /// Entry before which to stop
     #[arg(long, value_name = "N")]
     entry_stop: Option<u64>,
+    /// So many entries, from the first one on
+    #[arg(short = 'n', long, value_name = "N", conflicts_with = "entry_stop")]
+    entries: Option<u64>,
 }
 
 impl Selection {
@@ -144,13 +147,14 @@ impl Selection {
 
     /// The entries that were named, as far as there are any.
     pub fn entries(&self, num_entries: u64) -> Range<u64> {
-        let stop = self.entry_stop.unwrap_or(u64::MAX).min(num_entries);
+        let last = self.entries.map(|count| self.entry_start.saturating_add(count));
+        let stop = self.entry_stop.or(last).unwrap_or(u64::MAX).min(num_entries);
         self.entry_start.min(stop)..stop
     }
 
     /// Whether --entries or --stop bounds the read.
     pub fn has_stop(&self) -> bool {
-        self.entry_stop.is_some()
+        self.entry_stop.is_some() || self.entries.is_some()
     }
 
     /// Whether columns were named.

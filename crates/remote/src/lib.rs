@@ -57,7 +57,7 @@ pub use scheduler::LinkModel;
 pub use selecting::Near;
 pub use sink::{CreateOptions, Upload, Written};
 
-use address::{Address, FileLocations};
+use address::{Address, FileLocations, FileUse};
 use fetch::activity::Activity;
 use fetch::ledger::Phase;
 use fetch::trace::Trace;
@@ -171,7 +171,7 @@ impl Remote {
     }
 
     async fn open_bytes_at(&self, locations: FileLocations) -> Result<RemoteFile> {
-        let locations = FileLocations { is_opaque: true, ..locations };
+        let locations = FileLocations { file_use: FileUse::Copied, ..locations };
         let activity = Activity::begin(self.trace(), Phase::Connecting, None);
         let _waiting = activity.waiting();
         // Nothing of it is needed but its size.

@@ -269,6 +269,9 @@ class WritableFile(Explaining):
             self._let_go()
 
     def _let_go(self) -> None:
+        if self._before is not None:
+            # A server that locks files would refuse the next writer.
+            self._before.close()
         if self._spool is not None:
             self._spool.close()
         if self._telling is not None:
@@ -342,7 +345,7 @@ class WritableFile(Explaining):
 
     def take_keys(self) -> None:
         """Knows the keys of the file as it was."""
-        self._before = as_file(_core.open_file(self._address), self._address)
+        self._before = as_file(self.core.before(), self._address)
         for key, classname in self._before.classnames().items():
             path, _, cycle = key.rpartition(";")
             *above, name = path.split("/")

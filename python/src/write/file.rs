@@ -91,6 +91,13 @@ impl FileOutput {
         Self::begin(py, options.options(false), |options| engine.update(address, options))
     }
 
+    /// The updated file as it was.
+    fn before(&self, py: Python<'_>) -> PyResult<File> {
+        let output = self.output(py)?;
+        let before = output.before().map_err(|error| exception(py, &error))?;
+        Ok(File::new(before.clone()))
+    }
+
     fn make_directory(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         let output = self.output(py)?;
         let made = wait(py, &engine(py)?, output.make_directory(path))?;

@@ -94,7 +94,7 @@ impl FileOutput {
         let upload = session.remote().append_to(address).await?;
         let len = upload.len();
         let reopen = async {
-            let before = session.open(address, Speculation::Eager).await?;
+            let before = session.open_to_grow(address).await?;
             Ok((reopened(&before, len, options.reproducible).await?, before))
         };
         let (file, before) = match reopen.await {
@@ -133,7 +133,7 @@ impl FileOutput {
     ///
     /// # Errors
     /// `InvalidArgument` where it is a new file.
-    pub(super) fn before(&self) -> Result<&File> {
+    pub fn before(&self) -> Result<&File> {
         self.before.as_ref().ok_or_else(|| {
             let text = "tables of an existing file, where a new file is written";
             Error::new(ErrorKind::InvalidArgument, text).with_url(self.url())

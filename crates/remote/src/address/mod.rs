@@ -62,14 +62,34 @@ pub struct FileLocations {
     pub urls: Vec<Address>,
     /// Size and checksums of the file, as a Metalink states them.
     pub claims: Claims,
-    /// Its bytes are not decoded: they come with checksums where servers offer them.
-    pub is_opaque: bool,
+    /// The purpose of the open.
+    pub file_use: FileUse,
     /// Finds in its first bytes the number that only copies of it share, where its format has one.
     pub identify: Option<Identify>,
     /// How far a cache may serve this open.
     pub cache_use: CacheUse,
     /// No reader has requested the file: if it cannot be opened, that is not remembered.
     pub is_guess: bool,
+}
+
+/// The purpose of an open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FileUse {
+    /// The bytes are decoded, which finds damage.
+    #[default]
+    Decoded,
+    /// The bytes are copied: they come with checksums where servers offer them.
+    Copied,
+    /// The same of a file that this process has open to write: servers that lock files let it be
+    /// read all the same.
+    Grown,
+}
+
+impl FileUse {
+    /// Whether nothing but checksums finds damage.
+    pub fn is_opaque(self) -> bool {
+        self != FileUse::Decoded
+    }
 }
 
 /// How far a cache may serve one open of a file.

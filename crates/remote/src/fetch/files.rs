@@ -12,7 +12,7 @@ use super::activity::Activity;
 use super::cached::{Cached, Via};
 use super::command::{CameFrom, Opened, Want, WantResult};
 use super::store::ByteStore;
-use crate::address::Address;
+use crate::address::{Address, FileUse};
 use crate::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
 use crate::origin::Exposure;
@@ -48,7 +48,7 @@ pub struct FileState {
     /// How those sources were found that others have sent to.
     pub led: BTreeMap<SourceId, Led>,
     /// Its bytes are not decoded.
-    pub is_opaque: bool,
+    pub file_use: FileUse,
     /// Why each server last failed, for the error of the wants that fail with it.
     pub errors: Vec<(String, Error)>,
     /// Its size, as another server reports it.

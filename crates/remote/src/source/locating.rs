@@ -9,7 +9,7 @@ use futures::future::join_all;
 use super::network::Network;
 use super::one_shot::Conversation;
 use super::{Command, ConnectionEvent, FileLocation, FileRef, RequestTag, Role};
-use crate::address::Address;
+use crate::address::{Address, FileUse};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -141,7 +141,7 @@ async fn converse(
     let Some(Question { url, .. }) = questions.first() else { return Ok(()) };
     let mut left = questions.iter().enumerate().map(|(number, question)| {
         let url = Arc::new(question.url.clone());
-        let file = FileRef { tag: number as u32, url, is_opaque: false };
+        let file = FileRef { tag: number as u32, url, file_use: FileUse::Decoded };
         Command::Locate { request: RequestTag(number as u64), file }
     });
     let first: Vec<Command> = left.by_ref().take(WAITING_MAX).collect();

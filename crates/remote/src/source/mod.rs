@@ -44,7 +44,7 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-use crate::address::Address;
+use crate::address::{Address, FileUse};
 use crate::checksum::{Algorithm, Checksum};
 use crate::error::{Error, ErrorKind};
 
@@ -65,8 +65,8 @@ pub struct FileRef {
     /// The driver's name for the file; unique within the engine.
     pub tag: u32,
     pub url: Arc<Address>,
-    /// Its bytes are not decoded: requests include checksums of them where the server has any.
-    pub is_opaque: bool,
+    /// The purpose of its open.
+    pub file_use: FileUse,
 }
 
 /// Commands to a connection.

@@ -18,7 +18,7 @@ use super::{
     Command, ConnectionEvent, ConnectionTag, DriverLink, FileEnd, FileLocation, FileRef,
     ListedName, RequestTag, Role, Server,
 };
-use crate::address::{Address, FileLocations};
+use crate::address::{Address, FileLocations, FileUse};
 use crate::checksum::{Algorithm, Checksum};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -320,7 +320,7 @@ async fn ask_one(
     network: Arc<dyn Network>,
     question: impl Fn(FileRef) -> Command,
 ) -> Result<Answer> {
-    let file = FileRef { tag: 0, url: Arc::new(url.clone()), is_opaque: false };
+    let file = FileRef { tag: 0, url: Arc::new(url.clone()), file_use: FileUse::Decoded };
     let mut conversation = Conversation::begin(url, [question(file)], config, network)?;
     let mut events = Vec::new();
     loop {

@@ -18,7 +18,7 @@ use mutex::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 
-use farroot_remote::address::Address;
+use farroot_remote::address::{Address, FileUse};
 use farroot_remote::source::{
     Command, ConnectionEvent, ConnectionTag, DriverLink, FileEnd, FileInfo, FileRef, RequestTag,
     Server, ServerTraits,
@@ -208,7 +208,7 @@ async fn unknown_file(place: &Place<'_>) {
     let unknown = FileRef {
         tag: new_file(),
         url: Arc::new((place.url_of)("no such file.bin")),
-        is_opaque: false,
+        file_use: FileUse::Decoded,
     };
     let missing = client.open(&unknown, FileEnd::Head(100));
     let error = client.wait(missing).await.fails();
@@ -301,7 +301,7 @@ impl Place<'_> {
     fn file(&self, name: &str) -> (FileRef, Vec<u8>) {
         let content = self.files.iter().find(|(known, _)| *known == name).expect("a known name");
         let url = Arc::new((self.url_of)(name));
-        (FileRef { tag: new_file(), url, is_opaque: false }, content.1.clone())
+        (FileRef { tag: new_file(), url, file_use: FileUse::Decoded }, content.1.clone())
     }
 
     fn disconnected(&self) -> (Client, DriverLink) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use farroot_remote::Error;
-use farroot_remote::address::Address;
+use farroot_remote::address::{Address, FileUse};
 use farroot_remote::source::{
     Command, ConnectionEvent, ConnectionTag, DriverLink, FileEnd, FileInfo, FileRef, RequestTag,
     Server, ServerTraits,
@@ -125,5 +125,9 @@ impl Talk {
 
 /// A file under a tag.
 pub fn file(tag: u32, url: &impl ToString) -> FileRef {
-    FileRef { tag, url: Arc::new(Address::parse(&url.to_string()).unwrap()), is_opaque: false }
+    FileRef {
+        tag,
+        url: Arc::new(Address::parse(&url.to_string()).unwrap()),
+        file_use: FileUse::Decoded,
+    }
 }

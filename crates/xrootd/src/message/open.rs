@@ -12,6 +12,8 @@ flags! {
     /// How to open.
     OpenOptions: u16 {
         DELETE = 0x0002,
+        /// Even if others have the file open in a way that excludes this one.
+        FORCE = 0x0004,
         NEW = 0x0008,
         READ = 0x0010,
         UPDATE = 0x0020,

@@ -248,7 +248,7 @@ pub(crate) fn no_such<'a>(
     let near: Vec<&str> = near.into_iter().take(3).map(|(_, path)| path).collect();
     if is_glob(wanted) {
         let text = format!("no {what} matches the pattern {wanted:?}");
-        let shell = "`farroot show` lists what there is; a formula with `*` goes to --define";
+        let shell = "`farroot show` lists what there is; in a formula, `*` stands between columns";
         let python = "`show()` lists what there is; a formula with `*` goes to `define`";
         return Error::new(ErrorKind::NotInFile, text).with_advice_for(shell, python);
     }

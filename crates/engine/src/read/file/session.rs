@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use remote::address::{Address, CacheUse, FileLocations};
+use remote::address::{Address, CacheUse, FileLocations, FileUse};
 use remote::{Config, Error, ErrorKind, Remote, Result};
 use rootfile::file::KnownClasses;
 
@@ -88,7 +88,16 @@ impl Session {
     /// Opens a file whose bytes are copied without being decoded: they are requested with checksums
     /// where servers offer them.
     pub async fn open_to_copy(&self, address: &str) -> Result<File> {
-        let locations = FileLocations { is_opaque: true, ..self.locations(address).await? };
+        let locations =
+            FileLocations { file_use: FileUse::Copied, ..self.locations(address).await? };
+        let bytes = self.open_at(locations, Speculation::Eager).await?;
+        File::of_bytes(bytes, &self.decoders).await
+    }
+
+    /// Opens a file that this process has open to write.
+    pub async fn open_to_grow(&self, address: &str) -> Result<File> {
+        let locations =
+            FileLocations { file_use: FileUse::Grown, ..self.locations(address).await? };
         let bytes = self.open_at(locations, Speculation::Eager).await?;
         File::of_bytes(bytes, &self.decoders).await
     }

@@ -73,7 +73,7 @@ async fn grown(
     let upload = session.remote().append_to(output).await?;
     let len = upload.len();
     let reopen = async {
-        let file = session.open_to_copy(output).await?;
+        let file = session.open_to_grow(output).await?;
         if file.is_recovered() {
             return Err(Error::new(ErrorKind::Unsupported, "the file was never closed"));
         }

@@ -15,6 +15,7 @@ use scheduler::FileId;
 use tokio::sync::mpsc;
 
 use super::{Driver, scheduler_traits};
+use crate::address::FileUse;
 use crate::cache::CacheEntry;
 use crate::fetch::cached::{Cached, Via};
 use crate::fetch::command::{KeptEntry, Opened, Urgency, Want};
@@ -80,7 +81,7 @@ impl Driver {
         self.scheduler.set_size(now, shadow, entry.info.size);
         held.enter(source.0, entry.content.clone());
         let mut state = FileState::of_shadow(file);
-        let there = FileRef { tag: source.0, url, is_opaque: false };
+        let there = FileRef { tag: source.0, url, file_use: FileUse::Decoded };
         state.sources.insert(source, (server, there));
         self.sources.insert(source, shadow);
         self.files.insert(shadow, state);

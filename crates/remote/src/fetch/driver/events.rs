@@ -92,7 +92,7 @@ impl Driver {
         // The open of a file that is copied requests one byte, the minimum, where the caller wants
         // none yet.
         let length = bytes.len() as u64;
-        let is_wanted = !file.is_opaque || length > 1;
+        let is_wanted = !file.file_use.is_opaque() || length > 1;
         if state.is_open && file.opening.is_some() && !state.joins && is_wanted {
             // The open alone requests the ends of the file.
             self.trace.wanted(state.file.0, length, length, true);

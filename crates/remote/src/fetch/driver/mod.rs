@@ -238,8 +238,8 @@ impl Driver {
         believed: Option<Bytes>,
         mut state: FileState,
     ) {
-        let FileLocations { urls, claims, is_opaque, .. } = locations;
-        state.is_opaque = is_opaque;
+        let FileLocations { urls, claims, file_use, .. } = locations;
+        state.file_use = file_use;
         state.claimed_size = claims.size;
         state.replica_check.checksum = claims.checksums.into_iter().next();
         let mut locations: Vec<(ServerId, Address)> = Vec::new();
@@ -301,8 +301,8 @@ impl Driver {
                     && cached.origin.is_protected()
                     && state.exposure.is_exposed();
             }
-            let is_opaque = state.is_opaque;
-            let there = FileRef { tag: source.0, url: Arc::new(url), is_opaque };
+            let file_use = state.file_use;
+            let there = FileRef { tag: source.0, url: Arc::new(url), file_use };
             state.sources.insert(source, (server, there));
             self.sources.insert(source, file);
             let connected = self.trace.is_connected(&self.servers[&server].name);

@@ -37,6 +37,9 @@ const WRITE_BYTES: usize = 1 << 20;
 const PAUSE: Duration = Duration::from_millis(200);
 /// Tries to reach a server that has never answered.
 const FIRST_TRIES: u32 = 3;
+/// How often a file is asked for that others have open, and the time between.
+const LOCKED_TRIES: usize = 5;
+const LOCKED_PAUSE: Duration = Duration::from_millis(200);
 /// How often an open may be sent elsewhere.
 const REDIRECTIONS_MAX: usize = 16;
 
@@ -280,7 +283,8 @@ impl Writing {
 
     /// Waits until the file is open; bytes that it has, where that is first heard here.
     async fn opened(&mut self) -> Result<Option<u64>> {
-        for _ in 0..REDIRECTIONS_MAX {
+        let mut locked = 0;
+        for _ in 0..REDIRECTIONS_MAX + LOCKED_TRIES {
             let outlook = match std::mem::replace(&mut self.opening, Opening::No) {
                 Opening::Asked(outlook) => outlook,
                 Opening::Open => {
@@ -302,6 +306,14 @@ impl Writing {
                     self.ask_again(self.options);
                 }
                 Err(RequestFailure::Lost(error)) => self.recover(error).await?,
+                // A reader that has closed the file may not have been heard yet.
+                Err(RequestFailure::Server(said, _))
+                    if said.code == ErrorCode::FILE_LOCKED && locked < LOCKED_TRIES =>
+                {
+                    locked += 1;
+                    tokio::time::sleep(LOCKED_PAUSE).await;
+                    self.ask_again(self.options);
+                }
                 Err(refusal) => return Err(refused(refusal)),
             }
         }

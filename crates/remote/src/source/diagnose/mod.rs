@@ -23,7 +23,7 @@ use super::{
     Command, ConnectionEvent, ConnectionTag, DriverLink, FileEnd, FileInfo, FileRef, RequestTag,
     Server,
 };
-use crate::address::{Address, Scheme};
+use crate::address::{Address, FileUse, Scheme};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::proxies::Proxy;
@@ -316,7 +316,7 @@ impl Visit {
             commands,
             events,
         }));
-        let file = FileRef { tag: 0, url: Arc::new(url.clone()), is_opaque: false };
+        let file = FileRef { tag: 0, url: Arc::new(url.clone()), file_use: FileUse::Decoded };
         Ok(Visit { server, name, file, orders, inbox, info: FileInfo::default() })
     }
 

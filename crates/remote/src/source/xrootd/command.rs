@@ -10,6 +10,7 @@ use xrootd::message::open::OpenOptions;
 
 use super::pages::How;
 use super::session::{Purpose, Session, path};
+use crate::address::FileUse;
 use crate::source::{Command, ConnectionEvent, DriverLink, FileEnd, FileRef, RequestTag};
 
 impl Session {
@@ -93,7 +94,11 @@ impl Session {
 
     pub fn open(&mut self, file: &FileRef, request: Option<RequestTag>) -> FileId {
         let path = path(file);
-        let (id, opening) = self.client.open(self.clock.now(), &path, OpenOptions::FOR_READING);
+        let options = match file.file_use {
+            FileUse::Grown => OpenOptions::FOR_READING | OpenOptions::FORCE,
+            _ => OpenOptions::FOR_READING,
+        };
+        let (id, opening) = self.client.open(self.clock.now(), &path, options);
         self.files.insert(file.tag, id);
         let asked = match request {
             Some(request) => Purpose::Open { request, file: file.clone() },

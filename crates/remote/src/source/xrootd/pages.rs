@@ -59,7 +59,7 @@ impl Pages {
     pub fn how(&self, file: &FileRef, is_encrypted: bool) -> How {
         let checked = match self.wanted {
             Checksums::Always => true,
-            Checksums::Auto => file.is_opaque && !is_encrypted && self.are_offered(),
+            Checksums::Auto => file.file_use.is_opaque() && !is_encrypted && self.are_offered(),
             Checksums::Never => false,
         };
         if checked { How::Checked } else { How::Plain }
@@ -111,14 +111,18 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::address::FileUse;
 
     #[test]
     fn checksums_are_asked_for_where_they_are_offered_or_demanded() {
         let offering = Some(ServerFlags::IS_SERVER | ServerFlags::CHECKSUMMED_PAGES);
         let old = Some(ServerFlags::IS_SERVER);
         let url = Arc::new("root://host//f".parse().unwrap());
-        let [decoded, copied] =
-            [false, true].map(|is_opaque| FileRef { tag: 1, url: Arc::clone(&url), is_opaque });
+        let [decoded, copied] = [FileUse::Decoded, FileUse::Copied].map(|file_use| FileRef {
+            tag: 1,
+            url: Arc::clone(&url),
+            file_use,
+        });
         for (wanted, of_old, of_offering, of_decoded) in [
             (Checksums::Auto, How::Plain, How::Checked, How::Plain),
             (Checksums::Always, How::Checked, How::Checked, How::Checked),
