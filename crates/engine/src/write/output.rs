@@ -25,7 +25,7 @@ use super::report::{TableReport, WriteReport};
 use super::stamp::Stamp;
 use crate::located::Located;
 use crate::read::file::session::Session;
-use crate::read::file::{File, Speculation};
+use crate::read::file::File;
 use crate::read::threads::decoders::Decoders;
 
 /// A file that is being written. Dropped without [`FileOutput::finish`] it is given up, and nothing

@@ -315,7 +315,7 @@ mod tests {
             r#"{"files": []}"#,
             &format!(r#"{{"files": [{files}]}}"#),
             r#"{"files": ["/f"], "version": 2}"#,
-            r#"{"files": ["/f"], "colums": ["x"]}"#,
+            r#"{"files": ["/f"], "column": ["x"]}"#,
             r#"{"files": ["/f"], "operation": "drop"}"#,
             r#"{"files": ["/f"], "operation": "histogram"}"#,
             r#"{"files": ["/f"], "entries": [-1, 2]}"#,
