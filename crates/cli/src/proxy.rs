@@ -43,8 +43,7 @@ const DRAIN_SECONDS: u64 = 30;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   farroot proxy
-  farroot proxy --origin 'root://*.example.org' --access-log -
-  farroot proxy --config /etc/farroot/site.toml")]
+  farroot proxy --origin 'root://*.example.org' --access-log -")]
 pub struct ProxyArguments {
     /// A TOML file with these options and settings of farroot: see docs/site-cache.md. Options of
     /// the command line, and variables, count more
