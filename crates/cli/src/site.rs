@@ -16,6 +16,8 @@ use crate::log::LogFormat;
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SiteFile {
+    #[serde(skip)]
+    path: PathBuf,
     pub address: Option<IpAddr>,
     pub port: Option<u16>,
     pub http_port: Option<u16>,
@@ -52,7 +54,8 @@ impl SiteFile {
     pub fn read(path: &Path) -> Result<SiteFile, String> {
         let named = |why: String| format!("{}: {why}", path.display());
         let text = fs::read_to_string(path).map_err(|error| named(error.to_string()))?;
-        toml::from_str(&text).map_err(|error| named(error.to_string()))
+        let site = toml::from_str(&text).map_err(|error| named(error.to_string()))?;
+        Ok(SiteFile { path: path.to_owned(), ..site })
     }
 
     /// The servers whose files may be read.
@@ -75,8 +78,9 @@ impl SiteFile {
     /// # Errors
     /// A text that names the setting and its values.
     pub fn apply(&self, config: &mut remote::Config) -> Result<(), String> {
+        let named = |error: remote::Error| format!("{}: {error}", self.path.display());
         for (name, value) in &self.settings {
-            let setting = Setting::named(name).map_err(|error| error.to_string())?;
+            let setting = Setting::named(name).map_err(named)?;
             if std::env::var_os(setting.variable()).is_some() {
                 continue;
             }
@@ -84,9 +88,9 @@ impl SiteFile {
                 Value::String(text) => text.clone(),
                 Value::Bool(is_on) => if *is_on { "on" } else { "off" }.to_owned(),
                 Value::Number(number) => number.to_string(),
-                other => return Err(setting.wrong(&other.to_string()).to_string()),
+                other => return Err(named(setting.wrong(&other.to_string()))),
             };
-            setting.set_text(config, &text).map_err(|error| error.to_string())?;
+            setting.set_text(config, &text).map_err(named)?;
         }
         Ok(())
     }
@@ -130,7 +134,7 @@ mod tests {
         assert!(error.contains("line 1"), "{error}");
         let site = read("[settings]\ncahce = '2 TB'\n").unwrap();
         let error = site.apply(&mut remote::Config::default()).unwrap_err();
-        assert!(error.contains("did you mean cache"), "{error}");
+        assert!(error.contains("site.toml") && error.contains("did you mean cache"), "{error}");
         let site = read("[settings]\ncache = ['2 TB']\n").unwrap();
         assert!(site.apply(&mut remote::Config::default()).is_err());
     }

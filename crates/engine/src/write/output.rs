@@ -24,8 +24,8 @@ use super::parts::{TablePart, bytes_of};
 use super::report::{TableReport, WriteReport};
 use super::stamp::Stamp;
 use crate::located::Located;
-use crate::read::file::session::Session;
 use crate::read::file::File;
+use crate::read::file::session::Session;
 use crate::read::threads::decoders::Decoders;
 
 /// A file that is being written. Dropped without [`FileOutput::finish`] it is given up, and nothing
