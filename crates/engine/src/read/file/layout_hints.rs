@@ -36,6 +36,15 @@ struct Shared {
     is_set: AtomicBool,
 }
 
+/// Whether each request takes a connection for a round trip, as with HTTP/1.1.
+pub fn are_over_http(urls: &[Address]) -> bool {
+    use Scheme::{Http, Https, Local, Pelican, Root, Roots, S3};
+    urls.iter().all(|url| match url.scheme() {
+        Http | Https | S3 | Pelican => true,
+        Local | Root | Roots => false,
+    })
+}
+
 impl MetadataHints {
     /// The hints for this many files that are read.
     pub fn read(files: usize) -> Self {
@@ -58,9 +67,7 @@ impl MetadataHints {
     /// HTTP.
     pub fn head(&self, urls: &[Address]) -> u64 {
         let small = self.shared.small.load(Ordering::Relaxed);
-        let is_http = |url: &Address| matches!(url.scheme(), Scheme::Http | Scheme::Https);
-        let is_alike = urls.iter().all(is_http);
-        LINK.head().max(if is_alike { small + small / 16 } else { 0 })
+        LINK.head().max(if are_over_http(urls) { small + small / 16 } else { 0 })
     }
 
     /// Leaves those of the wishes that files like this one have turned out to need, and adds the

@@ -23,7 +23,7 @@ use crate::read::core::steps::ReadPriority;
 use crate::read::core::steps::Step;
 use crate::read::core::table::Table;
 use crate::read::file::Speculation;
-use crate::read::file::layout_hints::MetadataHints;
+use crate::read::file::layout_hints::{MetadataHints, are_over_http};
 use crate::read::file::session::Session;
 use remote::{Error, ErrorKind, Result};
 
@@ -180,8 +180,10 @@ impl OpenAhead {
     /// Over HTTP each request takes a connection for a round trip, and a file of which nothing is
     /// known takes three.
     fn waits_for_hints(&self) -> bool {
-        let is_http = |place: &TableLocation| place.url.starts_with("http");
-        !self.hints.are_learned() && self.places.front().is_some_and(is_http)
+        let is_over_http = |place: &TableLocation| {
+            remote::address::parse(&place.url).is_ok_and(|urls| are_over_http(&urls))
+        };
+        !self.hints.are_learned() && self.places.front().is_some_and(is_over_http)
     }
 
     /// The next table; `None` after the last one. Nothing comes after an error.
