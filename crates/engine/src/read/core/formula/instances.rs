@@ -65,14 +65,18 @@ fn gather<'a>(
     Ok(())
 }
 
+/// How many lists are within each other.
+fn rank(part: &AlignedColumn<'_>) -> usize {
+    match &part.value {
+        Value::Array(array) => dimensions(array) - 1,
+        _ => 0,
+    }
+}
+
 /// # Errors
 /// For `m[1]` beside the whole of `m`: ROOT numbers the items of `m[1]` by those of `m`, and so
 /// reads behind its end.
 fn refuse_items_of_other_dimensions(parts: &[AlignedColumn<'_>], alone: Alone<'_>) -> Computed<()> {
-    let rank = |part: &AlignedColumn<'_>| match &part.value {
-        Value::Array(array) => dimensions(array) - 1,
-        _ => 0,
-    };
     let most = parts.iter().map(rank).max().unwrap_or(0);
     for part in parts.iter().filter(|part| (1..most).contains(&rank(part))) {
         let Node::Apply("@[]", arguments) = part.node else { continue };
@@ -90,6 +94,9 @@ fn refuse_items_of_other_dimensions(parts: &[AlignedColumn<'_>], alone: Alone<'_
 
 /// Gives the lists of an entry as many items.
 fn align(parts: &mut [AlignedColumn<'_>]) -> Computed<()> {
+    if parts.iter().filter(|part| rank(part) > 0).count() < 2 {
+        return Ok(());
+    }
     let mut places = Vec::new();
     let mut arrays = Vec::new();
     for (at, part) in parts.iter().enumerate() {
@@ -174,7 +181,8 @@ fn aligned(arrays: Vec<Array>) -> Computed<Vec<Array>> {
         return Ok(arrays);
     }
     let is_fixed = !arrays.iter().any(|array| length(array) == Some(Length::Own));
-    let resized = arrays.into_iter().map(|array| resized(array, &counts, is_fixed));
+    let length = is_fixed.then_some(fixed);
+    let resized = arrays.into_iter().map(|array| resized(array, &counts, length));
     let mut arrays = resized.collect::<Computed<Vec<_>>>()?;
     if has_deeper {
         align_deeper(&mut arrays)?;
@@ -235,7 +243,7 @@ fn align_deeper(arrays: &mut [Array]) -> Computed<()> {
     };
     let counts: Vec<usize> = (0..inside[0].len()).map(of_list).collect();
     for (at, content) in places.into_iter().zip(inside) {
-        let content = resized(content, &counts, false)?;
+        let content = resized(content, &counts, None)?;
         if let Array::List { content: old, .. } | Array::Regular { content: old, .. } =
             &mut arrays[at]
         {
@@ -245,8 +253,9 @@ fn align_deeper(arrays: &mut [Array]) -> Computed<()> {
     Ok(())
 }
 
-/// Lists with as many items as `counts` says: cut off, or continued with NaN.
-fn resized(array: Array, counts: &[usize], is_fixed: bool) -> Computed<Array> {
+/// Lists with as many items as `counts` says, all of them `length` where that is given: cut off, or
+/// continued with NaN.
+fn resized(array: Array, counts: &[usize], length: Option<usize>) -> Computed<Array> {
     if let Array::Option { index, content } = array {
         let there = || index.iter().zip(counts).filter(|(at, _)| **at >= 0);
         let present = taken(&content, there().map(|(at, _)| *at as usize));
@@ -254,7 +263,7 @@ fn resized(array: Array, counts: &[usize], is_fixed: bool) -> Computed<Array> {
         let mut numbers = 0..;
         let index = index.iter().map(|at| if *at < 0 { -1 } else { numbers.next().unwrap_or(-1) });
         let index = index.collect();
-        let content = Box::new(resized(present, &counts, is_fixed)?);
+        let content = Box::new(resized(present, &counts, length)?);
         return Ok(Array::Option { index, content });
     }
     let Some(lists) = Lists::of(&array) else { return Ok(array) };
@@ -274,11 +283,9 @@ fn resized(array: Array, counts: &[usize], is_fixed: bool) -> Computed<Array> {
         true => taken(&continued(lists.content.clone(), 1)?, places.into_iter()),
         false => taken(lists.content, places.into_iter()),
     });
-    Ok(match counts.first() {
-        Some(length) if is_fixed => {
-            Array::Regular { length: *length, entries: counts.len(), content }
-        }
-        _ => Array::List { offsets: offsets.into(), content },
+    Ok(match length {
+        Some(length) => Array::Regular { length, entries: counts.len(), content },
+        None => Array::List { offsets: offsets.into(), content },
     })
 }
 

@@ -156,7 +156,8 @@ fn between(operator: Operator, left: Side<'_>, right: Side<'_>) -> Computed<Numb
             "@&&" if a == 0.0 => true,
             _ => !is_missing(a) && !is_missing(b),
         };
-        if !left.zip(&right, is_known).into_iter().all(|known| known) {
+        let has_missing = left.any(is_missing) || right.any(is_missing);
+        if has_missing && left.zip(&right, is_known).contains(&false) {
             return Err(COMPARES_MISSING.to_owned());
         }
         return Ok(truths(left.zip(&right, each)));
