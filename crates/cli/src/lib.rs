@@ -90,7 +90,9 @@ pub fn run(arguments: impl Iterator<Item = OsString>, parquet: &dyn ParquetLibra
     for warning in remote::settings::misspelt(std::env::vars_os().map(|(name, _)| name)) {
         eprintln!("warning: {warning}");
     }
-    log::start();
+    if !matches!(command.verb, Verb::Proxy(_)) {
+        log::start();
+    }
     outcome::exit_code(match command.verb {
         Verb::Ls(arguments) => ls::run(&arguments),
         Verb::Show(arguments) => show::run(&arguments),

@@ -138,12 +138,18 @@ pub fn run(arguments: ProxyArguments) -> Outcome {
         .map_err(|error| format!("cannot write the proxy's addresses to the output: {error}"))?;
     let ends = if for_commands { Ends::WithCommands } else { Ends::WhenTold };
     runtime.block_on(async {
+        let told = async {
+            match for_commands {
+                true => drop(ended().await),
+                false => served(&server, drain).await,
+            }
+        };
         match door {
             Some(Ok(door)) => tokio::select! {
                 () = door.attend(server.clone(), prefix, ends) => {}
-                _ = ended() => {}
+                () = told => {}
             },
-            _ => served(&server, drain).await,
+            _ => told.await,
         }
     });
     server.flush();
@@ -166,8 +172,9 @@ fn plan(arguments: ProxyArguments) -> Result<Plan, Failure> {
         connections_per_address: per_address.unwrap_or(usual.connections_per_address),
         ..usual
     };
-    if let Some(format) = arguments.log.or(site.log) {
-        log::start_as(format);
+    match arguments.log.or(site.log) {
+        Some(format) => log::start_as(format),
+        None => log::start(),
     }
     if origins.is_empty() {
         origins = site.origins()?;
@@ -241,7 +248,7 @@ fn tell(state: NotifyState<'_>) {
     if matches!(states[..], [NotifyState::Reloading]) {
         states.extend(NotifyState::monotonic_usec_now().ok());
     }
-    // Nobody else waits for this.
+    // A process that systemd has not started has no socket for it.
     let _ = sd_notify::notify(false, &states);
 }
 

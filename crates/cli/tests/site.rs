@@ -33,6 +33,8 @@ impl Service {
             .args(["proxy", "--config", path.to_str().unwrap()])
             .env("NOTIFY_SOCKET", &socket)
             .env("FARROOT_STORE", "0")
+            // It chooses events, not their format.
+            .env("RUST_LOG", "farroot=info")
             .stdout(Stdio::piped())
             .stderr(fs::File::create(folder.path().join("log")).unwrap())
             .spawn()
