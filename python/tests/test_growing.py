@@ -213,7 +213,7 @@ def test_an_older_cycle_is_refused(tmp_path: Path) -> None:
     with farroot.update(path) as file:
         file.mktree("d/t", {"x": np.arange(4)})
     with farroot.update(path) as file:
-        # `items` raised the error, though nobody had asked for more entries.
+        # `items` raised the error, although the caller did not add entries.
         older = dict(file.items())["d/t;1"]
         assert (older.num_entries, older.keys(), older.object_path) == (3, ["x"], "d/t")
         for grow in (older.extend, older.add_branches, older.add_fields):
@@ -228,7 +228,7 @@ def test_an_older_cycle_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_tree_that_cannot_grow_can_be_looked_at(tmp_path: Path) -> None:
-    """Whoever went through the objects of such a file in an update got an error."""
+    """A program that listed the objects of such a file in an update got an error."""
     path = tmp_path / "f.root"
     shutil.copy(TESTDATA / "split.root", path)
     before = digest(path)
