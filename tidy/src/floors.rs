@@ -5,8 +5,9 @@ use crate::repository::report;
 use crate::syntax::{Crate, crates};
 
 /// From the lowest; folders of one floor do not know each other.
-const FLOORS: [&[&str]; 10] = [
+const FLOORS: [&[&str]; 11] = [
     &["threads"],
+    &["predict"],
     &["file"],
     &["core"],
     &["tree", "ntuple"],

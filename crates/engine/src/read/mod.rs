@@ -10,6 +10,7 @@ pub mod many;
 pub mod near;
 pub mod ntuple;
 pub mod open;
+mod predict;
 #[cfg(feature = "select")]
 pub mod select;
 pub mod threads;

@@ -19,6 +19,5 @@ pub mod request;
 pub mod select;
 pub mod skip;
 pub mod spelled;
-pub(crate) mod stepping;
 pub mod steps;
 pub mod table;

@@ -19,8 +19,8 @@ use super::{FieldColumn, RNTuple};
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::Piece;
 use crate::read::core::lazy::Learning;
-use crate::read::core::stepping::{Steps, allowance};
 use crate::read::core::steps::ReadPriority;
+use crate::read::predict::stepping::{Steps, allowance};
 use remote::Result;
 
 /// Goes through an RNTuple step by step, fetching the columns that are touched and those that will

@@ -10,7 +10,7 @@ use remote::store::Notes;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
 
-use super::places::TablePlaces;
+use crate::read::predict::table_places::TablePlaces;
 
 /// Hashes of shapes differ from those that other notes are kept under.
 const SEED: u64 = 1;

@@ -9,10 +9,10 @@ use remote::address::CacheUse;
 use tokio::runtime::Handle;
 
 use super::opens::OpenTally;
-use super::series::Series;
 use super::shared::OpenNext;
 use super::{Watched, Watches};
 use crate::read::file::session::Session;
+use crate::read::predict::series::Series;
 
 /// Maximum of files that are open ahead.
 const FILES_MAX: usize = 4;

@@ -10,13 +10,14 @@ use mutex::Mutex;
 use tokio::time::Instant;
 
 use super::access_history::AccessHistory;
-use super::chunks::Chunks;
 use super::key_reads::KEY_BYTES_MAX;
 use super::last_baskets::LastBaskets;
-use super::places::{Places, TablePlaces};
-use super::predict::Advice;
+use super::places::Places;
 use super::shared::{Predicted, Shared};
 use super::table_reader::TableReader;
+use crate::read::predict::chunks::Chunks;
+use crate::read::predict::fills::Advice;
+use crate::read::predict::table_places::TablePlaces;
 
 /// A single range as long as this is of a client that copies the file.
 const COPY_BYTES: u64 = 1 << 20;

@@ -8,8 +8,8 @@
 use std::collections::VecDeque;
 use std::ops::{Range, RangeInclusive};
 
-use super::places::{TablePlaces, Unit};
-use super::predict::Advice;
+use crate::read::predict::fills::Advice;
+use crate::read::predict::table_places::{TablePlaces, Unit};
 
 /// A read of a basket's first bytes that is no longer is one of its key.
 pub const KEY_BYTES_MAX: u64 = 64;

@@ -115,8 +115,8 @@ impl LastBaskets {
 
 #[cfg(test)]
 mod tests {
-    use super::super::places::{TablePlaces, Unit};
     use super::*;
+    use crate::read::predict::table_places::{TablePlaces, Unit};
 
     fn places() -> Places {
         let unit = |start: u64, bytes: u64| Unit { range: start..start + bytes, entry: start };

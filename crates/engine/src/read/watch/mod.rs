@@ -4,23 +4,19 @@
 //! clients of one address share one open file; clients that arrive during the open share its
 //! result, errors included. The metadata of a ROOT file are read as soon as it is open, as this
 //! engine reads them: ROOT, which asks for them one after the other, then gets them from memory.
-//! They also say to which column each basket belongs (`places`), so that a client's reads predict
-//! its next reads (`predict`), the reads of clients of further chunks of the file (`chunks`), and
-//! the first reads of clients of similar files (`access_history`). Once the last bytes
-//! of a file are requested, the next file of its series is opened (`series`, `ahead`).
+//! They also say to which column each basket belongs (`places`), so that [`super::predict`] tells
+//! the next reads of a client and of others. Once the last bytes of a file are requested, the next
+//! file of its series is opened (`ahead`).
 
 mod access_history;
 mod ahead;
 pub mod arrivals;
-mod chunks;
 mod client;
 mod key_reads;
 mod last_baskets;
 pub mod opens;
 mod pieces;
 mod places;
-mod predict;
-mod series;
 mod shared;
 mod table_reader;
 pub mod used;

@@ -1,7 +1,5 @@
 //! The column of each byte of a file: baskets of trees and pages of RNTuples by offset.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,6 +7,7 @@ use futures::future::join_all;
 
 use crate::read::file::File;
 use crate::read::ntuple::RNTuple;
+use crate::read::predict::table_places::{TablePlaces, Unit};
 use crate::read::tree::Tree;
 use remote::Result;
 
@@ -16,29 +15,6 @@ use remote::Result;
 const UNITS_MAX: usize = 1 << 20;
 /// Tables of one file whose metadata are read before a client asks for them.
 const TABLES_MAX: usize = 32;
-
-/// A basket or a page.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unit {
-    pub range: Range<u64>,
-    /// The first of its entries; of a page the first of its cluster.
-    pub entry: u64,
-}
-
-impl Unit {
-    pub fn bytes(&self) -> u64 {
-        self.range.end.saturating_sub(self.range.start)
-    }
-}
-
-/// One table's columns, and the baskets or pages of each, in the order of entries.
-#[derive(Debug, Clone, Default)]
-pub struct TablePlaces {
-    pub names: Vec<String>,
-    pub columns: Vec<Vec<Unit>>,
-    /// First entries of clusters, ascending; empty where the file does not say.
-    pub cluster_starts: Vec<u64>,
-}
 
 /// All tables of a file.
 #[derive(Debug, Default)]
@@ -65,73 +41,6 @@ pub struct StoredAt {
     pub number: u32,
 }
 
-impl TablePlaces {
-    pub fn unit(&self, column: u32, number: u32) -> Option<&Unit> {
-        self.columns.get(column as usize)?.get(number as usize)
-    }
-
-    /// The first entry of the cluster of an entry.
-    pub fn cluster_of(&self, entry: u64) -> u64 {
-        let behind = self.cluster_starts.partition_point(|start| *start <= entry);
-        behind.checked_sub(1).map_or(0, |at| self.cluster_starts[at])
-    }
-
-    /// The baskets and pages of columns in ascending `order`, each column from its number in `from`
-    /// on.
-    pub fn in_order<'a>(
-        &'a self,
-        from: impl Iterator<Item = (u32, u32)>,
-        order: impl Fn(u32, u32, &Unit) -> (u64, u64) + 'a,
-    ) -> impl Iterator<Item = (u32, u32, &'a Unit)> + 'a {
-        let place = move |column: u32, number: u32| {
-            let unit = self.unit(column, number)?;
-            Some(Reverse((order(column, number, unit), number, column)))
-        };
-        let first = from.filter_map(|(column, number)| place(column, number));
-        let mut next: BinaryHeap<_> = first.collect();
-        std::iter::from_fn(move || {
-            let Reverse((_, number, column)) = next.pop()?;
-            next.extend(place(column, number + 1));
-            Some((column, number, self.unit(column, number)?))
-        })
-    }
-
-    fn of_tree(tree: &Tree) -> Self {
-        let metadata = tree.metadata();
-        let mut places = TablePlaces {
-            names: vec![String::new(); metadata.branches.len()],
-            columns: vec![Vec::new(); metadata.branches.len()],
-            cluster_starts: metadata.cluster_starts.clone(),
-        };
-        for (branch, name) in tree.names().iter() {
-            places.names[branch.0 as usize] = name.to_owned();
-        }
-        for (branch, entries, range) in tree.stored_baskets() {
-            places.columns[branch.0 as usize].push(Unit { range, entry: entries.start });
-        }
-        places
-    }
-
-    async fn of_ntuple(ntuple: &RNTuple) -> Result<Self> {
-        let clusters = ntuple.clusters(&(0..u64::MAX)).await?;
-        let columns = ntuple.metadata().schema.columns.len();
-        let mut places = TablePlaces {
-            names: (0..columns).map(|column| ntuple.column_path(column)).collect(),
-            columns: vec![Vec::new(); columns],
-            cluster_starts: clusters.iter().map(|cluster| cluster.entries.start).collect(),
-        };
-        for cluster in &clusters {
-            let entry = cluster.entries.start;
-            for (column, pages) in cluster.columns.iter().enumerate().take(columns) {
-                let ranges = pages.pages.iter().flat_map(|page| page.pieces());
-                let units = ranges.map(|range| Unit { range: range.clone(), entry });
-                places.columns[column].extend(units);
-            }
-        }
-        Ok(places)
-    }
-}
-
 impl Places {
     /// Those of all tables of a file, or of the first where they are many. Tables that cannot be
     /// read have no places.
@@ -143,8 +52,8 @@ impl Places {
         let places = paths.iter().take(TABLES_MAX).map(async |path| {
             let key = file.key(path).await?;
             match rootfile::ntuple::is_class(&key.class) {
-                true => TablePlaces::of_ntuple(&file.ntuple(path).await?).await,
-                false => Ok(TablePlaces::of_tree(&file.tree(path).await?)),
+                true => of_ntuple(&file.ntuple(path).await?).await,
+                false => Ok(of_tree(&file.tree(path).await?)),
             }
         });
         Ok(Places::new(join_all(places).await.into_iter().flatten().collect()))
@@ -184,6 +93,41 @@ impl Places {
             (unit.range.end > start && start < end).then_some(place)
         })
     }
+}
+
+fn of_tree(tree: &Tree) -> TablePlaces {
+    let metadata = tree.metadata();
+    let mut places = TablePlaces {
+        names: vec![String::new(); metadata.branches.len()],
+        columns: vec![Vec::new(); metadata.branches.len()],
+        cluster_starts: metadata.cluster_starts.clone(),
+    };
+    for (branch, name) in tree.names().iter() {
+        places.names[branch.0 as usize] = name.to_owned();
+    }
+    for (branch, entries, range) in tree.stored_baskets() {
+        places.columns[branch.0 as usize].push(Unit { range, entry: entries.start });
+    }
+    places
+}
+
+async fn of_ntuple(ntuple: &RNTuple) -> Result<TablePlaces> {
+    let clusters = ntuple.clusters(&(0..u64::MAX)).await?;
+    let columns = ntuple.metadata().schema.columns.len();
+    let mut places = TablePlaces {
+        names: (0..columns).map(|column| ntuple.column_path(column)).collect(),
+        columns: vec![Vec::new(); columns],
+        cluster_starts: clusters.iter().map(|cluster| cluster.entries.start).collect(),
+    };
+    for cluster in &clusters {
+        let entry = cluster.entries.start;
+        for (column, pages) in cluster.columns.iter().enumerate().take(columns) {
+            let ranges = pages.pages.iter().flat_map(|page| page.pieces());
+            let units = ranges.map(|range| Unit { range: range.clone(), entry });
+            places.columns[column].extend(units);
+        }
+    }
+    Ok(places)
 }
 
 #[cfg(test)]

@@ -19,17 +19,17 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::access_history::AccessHistories;
-use super::chunks::Chunks;
 use super::client::Client;
 use super::last_baskets::KeptTotal;
 use super::opens::OpenTally;
 use super::pieces::{Part, PieceOrder, Pieces, Use};
 use super::places::Places;
-use super::predict::pace::Way;
-use super::predict::{Advice, Predictor};
 use super::used::Tally;
 use crate::read::file::session::Session;
 use crate::read::file::{File, SpeculativeOpen};
+use crate::read::predict::chunks::Chunks;
+use crate::read::predict::fills::{Advice, Predictor};
+use crate::read::predict::pace::Way;
 
 /// Opens the file that clients will probably open after a watched one.
 pub trait OpenNext: std::fmt::Debug + Send + Sync {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::access_history::AccessHistory;
-use super::chunks::Chunks;
 use super::key_reads::KeyReads;
-use super::places::TablePlaces;
-use super::predict::pace::Way;
-use super::predict::{Advice, Predictor};
+use crate::read::predict::chunks::Chunks;
+use crate::read::predict::fills::{Advice, Predictor};
+use crate::read::predict::pace::Way;
+use crate::read::predict::table_places::TablePlaces;
 
 #[derive(Debug)]
 pub struct TableReader {
@@ -132,8 +132,8 @@ mod tests {
     use tokio::sync::mpsc;
 
     use super::*;
+    use crate::read::predict::table_places::Unit;
     use crate::read::watch::pieces::Pieces;
-    use crate::read::watch::places::Unit;
 
     const BYTES: u64 = 40_000;
     const WAY: Way = Way { round_trip: Duration::from_millis(100), bytes: 400_000 };

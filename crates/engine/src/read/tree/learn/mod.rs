@@ -1,9 +1,9 @@
 //! A reader that does not name the branches that it reads beforehand.
 //!
 //! It goes through a tree in steps (an entry, or a batch of them) and touches branches as it likes.
-//! Branches that it touches in one step it mostly touches in the next ones ([`stats`]), so that
-//! their baskets are prefetched, as far as the byte budget goes; how sure the guess is decides how
-//! far. Three more rules keep the round trips few where the guess has nothing to go by:
+//! Branches that it touches in one step it mostly touches in the next ones ([`AccessStats`]), so
+//! that their baskets are prefetched, as far as the byte budget goes; how sure the guess is decides
+//! how far. Three more rules keep the round trips few where the guess has nothing to go by:
 //!
 //! * **Startup**: with the first basket, those of all branches come that hold the first entries,
 //!   the smallest first, up to an allowance of bytes.
@@ -18,9 +18,7 @@
 //! [`cache`] fetches and decodes; this module decides.
 
 mod ahead;
-mod burst;
 mod cache;
-pub(crate) mod stats;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -36,13 +34,13 @@ use crate::read::core::column_set::KeyedColumn;
 use crate::read::core::columns::Column;
 use crate::read::core::columns::Piece;
 use crate::read::core::lazy::Learning;
-use crate::read::core::stepping::{Steps, allowance};
 use crate::read::file::profile::Profile;
-use burst::ColdStartBurst;
+use crate::read::predict::burst::ColdStartBurst;
+use crate::read::predict::stats::{AccessStats, Prior};
+use crate::read::predict::stepping::{Steps, allowance};
 use cache::{Basket, BasketCache, BasketHandle, Order};
 use remote::fetch::{Urgency, Want};
 use remote::{Error, ErrorKind, Result};
-use stats::{AccessStats, Prior};
 
 /// Steps after which the pattern of accesses counts as known. Before, the number of steps that are
 /// read ahead doubles with each step.

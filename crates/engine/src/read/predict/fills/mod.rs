@@ -13,15 +13,13 @@
 //! so far. A client that jumps, or leaves more than a twentieth unread, ends this until predictions
 //! have been right again.
 
-pub mod pace;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::pace::{ClientPace, Way};
-use super::places::{TablePlaces, Unit};
+use crate::read::predict::pace::{ClientPace, Way};
+use crate::read::predict::table_places::{TablePlaces, Unit};
 
 /// Fills in a row after which a column is followed that was not in the last one.
 const STEADY: u32 = 3;

@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::places::{TablePlaces, Unit};
-use super::predict::Advice;
+use super::fills::Advice;
+use super::table_places::{TablePlaces, Unit};
 
 /// Maximum of bytes that are fetched ahead and not read yet.
 const AHEAD_MAX: u64 = 64 << 20;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::read::watch::places::Unit;
+use crate::read::predict::table_places::Unit;
 
 const COLUMNS: u32 = 30;
 const CLUSTERS: u32 = 40;
