@@ -85,6 +85,38 @@ fn what_is_no_longer_looked_at_is_let_go() {
     });
 }
 
+/// Reads some columns of all entries in steps; round trips, and bytes received for them.
+async fn looked_at(engine: &Engine, names: &[&str]) -> (f64, u64) {
+    let ntuple = ntuple(engine).await;
+    let all: Box<dyn Columns> = Box::new(RNTupleColumns::new(ntuple.clone(), ntuple.all_columns()));
+    let before = engine.report().bytes_received;
+    let started = tokio::time::Instant::now();
+    let batches = all.lazy_batches(0..u64::MAX, Step::Entries(100)).await.expect("plans");
+    while let Some(batch) = batches.next().await.transpose().expect("goes on") {
+        for name in names {
+            let at = all.names().iter().position(|each| each == name).expect("is there");
+            batches.get(at, batch.clone()).await.expect("reads");
+        }
+    }
+    (round_trips(started.elapsed(), RTT), engine.report().bytes_received - before)
+}
+
+/// Trees had access histories, RNTuples had none: each reader fetched all columns of the first
+/// clusters anew.
+#[test]
+fn the_next_reader_fetches_the_columns_of_the_last_one() {
+    farroot_sim::run(async {
+        let engine = farroot_sim::engine(&world());
+        let names = ["Muon_pt", "flat_0", "flat_5"];
+        let (first_trips, first_bytes) = looked_at(&engine, &names).await;
+        let (trips, bytes) = looked_at(&engine, &names).await;
+        assert!(bytes < first_bytes, "{bytes} bytes after {first_bytes}");
+        assert!(trips <= first_trips, "{trips} round trips after {first_trips}");
+        // A reader of other columns gets these, too.
+        looked_at(&engine, &["flat_1"]).await;
+    });
+}
+
 async fn exercised(form: Form) -> Outcome {
     let exercise = Exercise { fraction: 0.3, prescale: 50, events: 2_000, form };
     exercise.run(&farroot_sim::engine(&world()), URL, Some("Events")).await.expect("reads")

@@ -17,5 +17,4 @@ pub mod threads;
 pub mod tree;
 pub mod watch;
 
-pub(crate) use file::profile::Profiles;
 pub(crate) use threads::decoders::Decoders;

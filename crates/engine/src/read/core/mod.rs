@@ -14,7 +14,6 @@ pub mod friends;
 pub mod lazy;
 pub mod names;
 pub(crate) mod pipeline;
-mod program;
 pub mod request;
 pub mod select;
 pub mod skip;

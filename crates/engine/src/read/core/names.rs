@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use crate::read::predict::history::TableShape;
+
 use super::select::{Glob, is_glob};
 use remote::{Error, ErrorKind, Result};
 use strsim::levenshtein;
@@ -66,6 +68,11 @@ impl NameList {
     /// The same of a table of this name.
     pub fn of_table(self, name: &str) -> Self {
         NameList { table: name.to_owned(), ..self }
+    }
+
+    /// For the access histories of such tables.
+    pub(crate) fn shape(&self) -> TableShape {
+        TableShape::of(self.names.iter().map(|column| &*column.path))
     }
 
     pub fn kind(&self) -> ColumnKind {

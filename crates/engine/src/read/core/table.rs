@@ -20,6 +20,7 @@ use super::request::{ColumnRequest, ColumnSpec};
 use super::steps::{ReadPriority, STEPS_PLANNED, Step};
 use crate::read::file::File;
 use crate::read::file::layout_hints::MetadataHints;
+use crate::read::predict::history::{AccessHistory, ReaderKind};
 use remote::{Error, ErrorKind, Result};
 
 /// A table whose entries can be read: a tree, an RNTuple, or several of them one after the other.
@@ -93,6 +94,20 @@ impl dyn Table {
     pub fn friend_places(&self) -> Result<Vec<FriendPlace>> {
         let places = self.friend_lists().into_iter().map(FriendList::places);
         Ok(places.collect::<Result<Vec<_>>>()?.concat())
+    }
+
+    /// The columns that the program of this name read in its last run, of a table with the same
+    /// columns; empty where that is not known.
+    pub fn columns_read_by(&self, program: &str) -> Vec<String> {
+        let histories = self.file().histories();
+        let history = histories.load(ReaderKind::Program(program), self.list().shape());
+        history.unwrap_or_default().steady
+    }
+
+    /// Keeps the columns for the program's next run; a failure to store them is ignored.
+    pub fn keep_columns_read_by(&self, program: &str, columns: &[String]) {
+        let history = AccessHistory::steady(columns.iter().cloned());
+        self.file().histories().save(ReaderKind::Program(program), self.list().shape(), history);
     }
 
     /// The columns of a pattern or, with how they are wanted, of that name.

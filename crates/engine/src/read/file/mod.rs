@@ -3,7 +3,6 @@
 pub(crate) mod beside;
 pub mod layout_hints;
 mod link;
-pub(crate) mod profile;
 mod recover;
 pub(crate) mod remembered;
 pub(crate) mod session;
@@ -21,7 +20,8 @@ use rootfile::key::Key;
 use rootfile::{Known, Needs, Progress};
 
 use crate::located::Located;
-use crate::read::{Decoders, Profiles};
+use crate::read::Decoders;
+use crate::read::predict::history::AccessHistories;
 use layout_hints::MetadataHints;
 use link::{LINK, identify, known_of};
 use recover::recover;
@@ -59,7 +59,7 @@ pub struct File {
 pub(crate) struct Inner {
     remote: Arc<RemoteFile>,
     decoders: Decoders,
-    profiles: Profiles,
+    histories: AccessHistories,
     file: rootfile::File,
     pub(crate) known: Arc<Mutex<Known>>,
     /// Bytes of objects among the known bytes.
@@ -76,9 +76,17 @@ pub(crate) struct OpenBytes {
     /// The bytes of metadata that have arrived; metadata read later are added.
     pub known: Arc<Mutex<Known>>,
     cached: Option<CachedMetadata>,
-    pub profiles: Profiles,
+    pub histories: AccessHistories,
     speculation: Speculation,
     classes: Arc<KnownClasses>,
+}
+
+/// Streamer infos and access histories of the files that a session opened before. A clone shares
+/// them.
+#[derive(Clone, Default)]
+pub(crate) struct EarlierFiles {
+    pub classes: Arc<KnownClasses>,
+    pub histories: AccessHistories,
 }
 
 /// A file that is taken for the one that is remembered, until its server has answered.
@@ -109,7 +117,7 @@ impl OpenBytes {
         store: Option<&Store>,
         locations: FileLocations,
         speculation: Speculation,
-        classes: Arc<KnownClasses>,
+        earlier: EarlierFiles,
     ) -> Result<Self> {
         let activity = Activity::within(fetcher.trace(), Phase::Connecting, None);
         let _waiting = activity.waiting();
@@ -132,8 +140,9 @@ impl OpenBytes {
         }
         let remote = Arc::new(remote);
         let known = Arc::new(Mutex::new(known));
-        let profiles = Profiles::new(store.map(Store::parent));
-        Ok(OpenBytes { remote, known, cached, profiles, speculation, classes })
+        let EarlierFiles { classes, histories } = earlier;
+        let histories = histories.noted_in(store.map(Store::parent));
+        Ok(OpenBytes { remote, known, cached, histories, speculation, classes })
     }
 }
 
@@ -175,11 +184,11 @@ impl File {
         decoders: &Decoders,
         store: &Store,
         locations: FileLocations,
-        classes: Arc<KnownClasses>,
+        earlier: EarlierFiles,
     ) -> Result<Option<SpeculativeOpen>> {
         let cached = CachedMetadata::of(store, fetcher.origin(&locations.urls));
         let Some((info, known)) = cached.speculative() else { return Ok(None) };
-        let opened = rootfile::File::open_among(&known, &classes);
+        let opened = rootfile::File::open_among(&known, &earlier.classes);
         let Ok(Progress::Ready(file)) = opened else { return Ok(None) };
         let activity = Activity::within(fetcher.trace(), Phase::Connecting, None);
         let locations = FileLocations { identify: Some(identify), ..locations };
@@ -188,21 +197,21 @@ impl File {
             remote: Arc::new(remote),
             known: Arc::new(Mutex::new(known)),
             cached: Some(cached),
-            profiles: Profiles::new(Some(store.parent())),
+            histories: earlier.histories.noted_in(Some(store.parent())),
             // The connections are there, and nothing else to be done meanwhile.
             speculation: Speculation::Eager,
-            classes,
+            classes: earlier.classes,
         };
         let file = File::new(bytes, decoders, file);
         Ok(Some(SpeculativeOpen { file, answer, activity }))
     }
 
     fn new(bytes: OpenBytes, decoders: &Decoders, file: rootfile::File) -> Self {
-        let OpenBytes { remote, known, cached, profiles, speculation, .. } = bytes;
+        let OpenBytes { remote, known, cached, histories, speculation, .. } = bytes;
         let inner = Inner {
             remote,
             decoders: decoders.clone(),
-            profiles,
+            histories,
             file,
             known,
             kept_bytes: AtomicU64::new(0),
@@ -287,8 +296,8 @@ impl File {
         self.inner.known.lock().clone()
     }
 
-    pub(crate) fn profiles(&self) -> &Profiles {
-        &self.inner.profiles
+    pub(crate) fn histories(&self) -> &AccessHistories {
+        &self.inner.histories
     }
 
     pub(crate) fn decoders(&self) -> &Decoders {

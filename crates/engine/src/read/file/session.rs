@@ -6,9 +6,8 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use remote::address::{Address, CacheUse, FileLocations, FileUse};
 use remote::{Config, Error, ErrorKind, Remote, Result};
-use rootfile::file::KnownClasses;
 
-use super::{File, OpenBytes, Speculation, SpeculativeOpen};
+use super::{EarlierFiles, File, OpenBytes, Speculation, SpeculativeOpen};
 use crate::read::threads::decoders::Decoders;
 
 /// Opens files. Cheap to clone.
@@ -16,8 +15,7 @@ use crate::read::threads::decoders::Decoders;
 pub(crate) struct Session {
     remote: Remote,
     decoders: Decoders,
-    /// Streamer infos of the files that were opened last.
-    classes: Arc<KnownClasses>,
+    earlier: EarlierFiles,
     /// Which files may be opened; `None` where all may.
     gate: Option<Arc<dyn Gate>>,
 }
@@ -32,7 +30,7 @@ impl Session {
     pub fn start(remote: Remote) -> Result<Self> {
         let threads = remote.config().decode_threads;
         let decoders = Decoders::start(threads, remote.trace().clone())?;
-        Ok(Session { remote, decoders, classes: Arc::default(), gate: None })
+        Ok(Session { remote, decoders, earlier: EarlierFiles::default(), gate: None })
     }
 
     /// The same for others, who may not read every file.
@@ -80,9 +78,9 @@ impl Session {
         speculation: Speculation,
     ) -> Result<OpenBytes> {
         let store = self.remote.store();
-        let classes = self.classes.clone();
         let fetcher = self.remote.fetcher();
-        OpenBytes::open(fetcher, store.as_ref(), locations, speculation, classes).await
+        let earlier = self.earlier.clone();
+        OpenBytes::open(fetcher, store.as_ref(), locations, speculation, earlier).await
     }
 
     /// Opens a file whose bytes are copied without being decoded: they are requested with checksums
@@ -140,11 +138,11 @@ impl Session {
         cache_use: CacheUse,
         is_guess: bool,
     ) -> Result<Option<SpeculativeOpen>> {
-        let Session { remote, decoders, classes, .. } = self;
+        let Session { remote, decoders, earlier, .. } = self;
         let Some(store) = remote.store() else { return Ok(None) };
         let locations = self.locations(address).await?;
         let locations = FileLocations { cache_use, is_guess, ..locations };
         let fetcher = remote.fetcher();
-        File::open_speculatively(fetcher, decoders, &store, locations, classes.clone()).await
+        File::open_speculatively(fetcher, decoders, &store, locations, earlier.clone()).await
     }
 }

@@ -6,7 +6,8 @@
 //! few where nothing is known yet, those of [`crate::read::tree::learn`]:
 //!
 //! * **Startup**: with the first column, the others come for the first step, the smallest first,
-//!   up to an allowance of bytes.
+//!   up to an allowance of bytes. Where the access history of an earlier reader is known, those
+//!   that it read in nearly every step come in their place, and are read on like the first.
 //! * **Together**: in a step that touches ever more columns for the first time, each brings twice
 //!   as many others for its cluster as the one before.
 
@@ -20,6 +21,8 @@ use crate::read::core::batches::Batches;
 use crate::read::core::columns::Piece;
 use crate::read::core::lazy::Learning;
 use crate::read::core::steps::ReadPriority;
+use crate::read::predict::history::{AccessHistory, ReaderKind};
+use crate::read::predict::stats::{AccessStats, KNOWN_AFTER};
 use crate::read::predict::stepping::{Steps, allowance};
 use remote::Result;
 
@@ -42,6 +45,10 @@ pub(crate) struct Prefetcher {
     begun: bool,
     /// How many columns that were never touched come with the next one that is new.
     crowd: usize,
+    /// Of the columns, by position.
+    stats: AccessStats,
+    /// The access history of the last reader.
+    history: Option<AccessHistory>,
 }
 
 /// The read of a column.
@@ -68,7 +75,12 @@ impl Prefetcher {
         clusters.retain(|cluster| !cluster.entries.is_empty());
         let inside = clusters.iter().map(|cluster| cluster.entries.start.max(entries.start));
         let starts = inside.chain([entries.end]).collect();
+        let histories = ntuple.file().histories();
+        let believed = learning == Learning::default();
+        let load = || histories.load(ReaderKind::EventLoop, ntuple.list().shape());
         Prefetcher {
+            stats: AccessStats::new(columns.len()),
+            history: believed.then(load).flatten(),
             ntuple: ntuple.clone(),
             read: columns.iter().map(|_| None).collect(),
             columns,
@@ -92,6 +104,7 @@ impl Prefetcher {
             return None;
         }
         self.present = next;
+        self.stats.begin_step();
         self.crowd = 0;
         let window = self.windows(&self.present).start;
         if window > self.window {
@@ -107,6 +120,7 @@ impl Prefetcher {
     /// Whatever goes wrong in fetching and decoding them.
     pub async fn touch(&mut self, column: usize) -> Result<Vec<Piece>> {
         let windows = self.windows(&self.present);
+        self.stats.touch(column);
         if self.is_new(column, windows.start) {
             self.begin(column, &windows)?;
         }
@@ -157,6 +171,9 @@ impl Prefetcher {
         self.read[column] = Some(self.reading(column, all, true)?);
         let startup = self.learning.startup && !self.begun;
         self.begun = true;
+        if startup && self.begin_steady(windows.start)? {
+            return Ok(());
+        }
         let several = if self.learning.together { self.crowd } else { 0 };
         self.crowd = self.crowd.saturating_mul(2).max(1);
         if !startup && several == 0 {
@@ -179,6 +196,22 @@ impl Prefetcher {
             self.read[other] = Some(self.reading(other, windows.clone(), false)?);
         }
         Ok(())
+    }
+
+    /// Begins to read the columns that the last reader read in nearly every step; whether there are
+    /// any.
+    fn begin_steady(&mut self, window: usize) -> Result<bool> {
+        let Some(history) = &self.history else { return Ok(false) };
+        let is_steady = |column: &FieldColumn| history.steady.binary_search(&column.name).is_ok();
+        let steady: Vec<usize> =
+            (0..self.columns.len()).filter(|at| is_steady(&self.columns[*at])).collect();
+        for column in &steady {
+            if self.read[*column].is_none() {
+                let all = window..self.starts.len() - 1;
+                self.read[*column] = Some(self.reading(*column, all, false)?);
+            }
+        }
+        Ok(!steady.is_empty())
     }
 
     fn reading(&self, column: usize, windows: Range<usize>, urgent: bool) -> Result<Read> {
@@ -216,6 +249,22 @@ impl Prefetcher {
         let first = self.starts.partition_point(|start| *start <= entries.start);
         let last = self.starts.partition_point(|start| *start < entries.end);
         first.saturating_sub(1)..last.min(self.starts.len() - 1)
+    }
+}
+
+impl Drop for Prefetcher {
+    /// Stores the access history for the next reader, where it is known.
+    fn drop(&mut self) {
+        if self.stats.steps() < KNOWN_AFTER || self.learning != Learning::default() {
+            return;
+        }
+        let accesses = self.stats.made_of();
+        let named = accesses.map(|(column, prior)| (self.columns[column].name.clone(), prior));
+        let history = AccessHistory::of_accesses(named);
+        if self.history.as_ref() != Some(&history) {
+            let shape = self.ntuple.list().shape();
+            self.ntuple.file().histories().save(ReaderKind::EventLoop, shape, history);
+        }
     }
 }
 

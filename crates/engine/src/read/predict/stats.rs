@@ -1,6 +1,9 @@
 //! Frequencies of accesses to branches, and the accesses that they predict. Knows steps and
 //! branches, no bytes.
 
+/// Steps after which the pattern of accesses counts as known. Before, the number of steps that are
+/// read ahead doubles with each step.
+pub const KNOWN_AFTER: u64 = 6;
 /// Steps that are remembered one by one.
 const REMEMBERED: u64 = 64;
 /// Steps after which a branch that the last reader touched steadily is not expected any more, if

@@ -4,6 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
+use super::history::{AccessHistory, TableShape};
+
 /// A basket or a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
@@ -56,5 +58,22 @@ impl TablePlaces {
             next.extend(place(column, number + 1));
             Some((column, number, self.unit(column, number)?))
         })
+    }
+
+    pub fn shape(&self) -> TableShape {
+        TableShape::of(self.names.iter().map(String::as_str))
+    }
+
+    /// The history of a client that read these columns.
+    pub fn history_of(&self, columns: &[u32]) -> AccessHistory {
+        let name = |column: &u32| self.names.get(*column as usize).cloned();
+        AccessHistory::steady(columns.iter().filter_map(name))
+    }
+
+    /// The columns of a history that the table has.
+    pub fn columns_of(&self, history: &AccessHistory) -> Vec<u32> {
+        let is_read = |name: &String| history.steady.binary_search(name).is_ok();
+        let named = (0u32..).zip(&self.names);
+        named.filter_map(|(column, name)| is_read(name).then_some(column)).collect()
     }
 }

@@ -9,7 +9,6 @@ use bytes::Bytes;
 use mutex::Mutex;
 use tokio::time::Instant;
 
-use super::access_history::AccessHistory;
 use super::key_reads::KEY_BYTES_MAX;
 use super::last_baskets::LastBaskets;
 use super::places::Places;
@@ -17,6 +16,7 @@ use super::shared::{Predicted, Shared};
 use super::table_reader::TableReader;
 use crate::read::predict::chunks::Chunks;
 use crate::read::predict::fills::Advice;
+use crate::read::predict::history::{AccessHistory, ReaderKind};
 use crate::read::predict::table_places::TablePlaces;
 
 /// A single range as long as this is of a client that copies the file.
@@ -137,7 +137,8 @@ impl Reader {
         }
         let table = |table: &Arc<TablePlaces>| TableReader::new(client, table.clone());
         self.tables.extend(places.tables.iter().map(table));
-        let history = |table: &Arc<TablePlaces>| shared.histories.load(&shared.notes, table);
+        let history =
+            |table: &Arc<TablePlaces>| shared.histories.load(ReaderKind::ByteRanges, table.shape());
         let histories: Vec<Option<AccessHistory>> = places.tables.iter().map(history).collect();
         let early = std::mem::take(&mut self.early);
         let mut chunks = shared.chunks.lock();
@@ -251,11 +252,12 @@ impl Drop for Client {
     /// client.
     fn drop(&mut self) {
         let reader = self.reader.get_mut();
-        let Shared { histories, notes, chunks, .. } = &*self.shared;
+        let Shared { histories, chunks, .. } = &*self.shared;
         for predictor in reader.tables.iter().map(TableReader::predictor) {
             if let Some((columns, bytes)) = predictor.history() {
                 let table = predictor.table();
-                histories.save(notes, table, AccessHistory::of(table, &columns, bytes));
+                let history = AccessHistory { fill_bytes: bytes, ..table.history_of(&columns) };
+                histories.save(ReaderKind::ByteRanges, table.shape(), history);
             }
         }
         let mut advice = Advice::default();

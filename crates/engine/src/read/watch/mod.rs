@@ -8,7 +8,6 @@
 //! the next reads of a client and of others. Once the last bytes of a file are requested, the next
 //! file of its series is opened (`ahead`).
 
-mod access_history;
 mod ahead;
 pub mod arrivals;
 mod client;

@@ -11,14 +11,12 @@ use mutex::Mutex;
 use remote::Result;
 use remote::address::CacheUse;
 use remote::fetch::{RemoteFile, Urgency, Want, Wants};
-use remote::store::Notes;
 use rootfile::Known;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::access_history::AccessHistories;
 use super::client::Client;
 use super::last_baskets::KeptTotal;
 use super::opens::OpenTally;
@@ -29,6 +27,7 @@ use crate::read::file::session::Session;
 use crate::read::file::{File, SpeculativeOpen};
 use crate::read::predict::chunks::Chunks;
 use crate::read::predict::fills::{Advice, Predictor};
+use crate::read::predict::history::{AccessHistories, ReaderKind};
 use crate::read::predict::pace::Way;
 
 /// Opens the file that clients will probably open after a watched one.
@@ -42,7 +41,6 @@ pub trait OpenNext: std::fmt::Debug + Send + Sync {
 #[derive(Debug, Clone, Default)]
 pub struct EngineShared {
     pub opens: OpenTally,
-    pub histories: AccessHistories,
     pub kept_total: KeptTotal,
 }
 
@@ -76,7 +74,6 @@ pub struct Shared {
     known: Arc<Mutex<Known>>,
     pub histories: AccessHistories,
     pub kept_total: KeptTotal,
-    pub notes: Notes,
     /// Once the file's metadata are here, and are those of a ROOT file.
     places: OnceLock<Places>,
     /// One a table; empty until the baskets and pages of the tables are known.
@@ -131,8 +128,8 @@ impl Shared {
             None => {
                 let bytes = session.open_bytes(address, cache_use, is_guess).await?;
                 let known = bytes.known.clone();
-                let notes = bytes.profiles.notes();
-                let shared = Shared::new(bytes.remote.clone(), known, notes, tally, engine);
+                let histories = bytes.histories.clone();
+                let shared = Shared::new(bytes.remote.clone(), known, histories, tally, engine);
                 if may_read_ahead {
                     let decoders = session.decoders().clone();
                     let file = async move { File::of_bytes(bytes, &decoders).await };
@@ -158,7 +155,8 @@ impl Shared {
         let file = stored.file.clone();
         let remote = file.remote().clone();
         let known = file.inner.known.clone();
-        let shared = Shared::new(remote, known, file.profiles().notes(), tally.clone(), engine);
+        let histories = file.histories().clone();
+        let shared = Shared::new(remote, known, histories, tally.clone(), engine);
         // Where some metadata are not stored, they are read once the server has answered.
         if let Some(Ok(places)) = Places::of_file(&file).now_or_never() {
             shared.begin(places);
@@ -175,7 +173,7 @@ impl Shared {
     fn new(
         remote: Arc<RemoteFile>,
         known: Arc<Mutex<Known>>,
-        notes: &Notes,
+        histories: AccessHistories,
         tally: Tally,
         engine: &EngineShared,
     ) -> Arc<Self> {
@@ -186,9 +184,8 @@ impl Shared {
             is_ahead: AtomicBool::new(false),
             opened_before: AtomicU64::new(0),
             known,
-            histories: engine.histories.clone(),
+            histories,
             kept_total: engine.kept_total.clone(),
-            notes: notes.clone(),
             places: OnceLock::new(),
             chunks: Mutex::default(),
             pieces: Mutex::default(),
@@ -222,9 +219,10 @@ impl Shared {
         self.set_places(places);
         let mut fetch = Vec::new();
         for table in self.places().iter().flat_map(|places| &places.tables) {
-            if let Some(history) = self.histories.load(&self.notes, table) {
+            if let Some(history) = self.histories.load(ReaderKind::ByteRanges, table.shape()) {
                 let mut predictor = Predictor::new(table.clone());
-                fetch.extend(predictor.begin(&history.columns_in(table), history.bytes).fetch);
+                let columns = table.columns_of(&history);
+                fetch.extend(predictor.begin(&columns, history.fill_bytes).fetch);
             }
         }
         self.first_fill.lock().clone_from(&fetch);

@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::access_history::AccessHistory;
 use super::key_reads::KeyReads;
 use crate::read::predict::chunks::Chunks;
 use crate::read::predict::fills::{Advice, Predictor};
+use crate::read::predict::history::AccessHistory;
 use crate::read::predict::pace::Way;
 use crate::read::predict::table_places::TablePlaces;
 
@@ -45,8 +45,8 @@ impl TableReader {
         let mut advice = chunks.open(self.client);
         self.reads_chunk = chunks.are_proven();
         if let Some(history) = history.filter(|_| !chunks.is_divided()) {
-            let columns = history.columns_in(self.predictor.table());
-            advice.add(self.predictor.begin(&columns, history.bytes));
+            let columns = self.predictor.table().columns_of(&history);
+            advice.add(self.predictor.begin(&columns, history.fill_bytes));
         }
         advice
     }

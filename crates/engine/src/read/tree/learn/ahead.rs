@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use super::{AccessPredictor, KNOWN_AFTER, Key};
-use crate::read::predict::stats::Prior;
+use super::{AccessPredictor, Key};
+use crate::read::predict::stats::{KNOWN_AFTER, Prior};
 use remote::fetch::Urgency;
 
 /// Bytes fetched ahead of the present step, stored, at least; on a link that holds more, a multiple

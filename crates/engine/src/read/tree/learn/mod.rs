@@ -13,7 +13,7 @@
 //!   fiftieth.
 //!
 //! The access history of a reader is stored for the next one of such a tree
-//! ([`crate::read::file::profile`]), which then needs none of the three.
+//! ([`crate::read::predict::history`]), which then needs none of the three.
 //!
 //! [`cache`] fetches and decodes; this module decides.
 
@@ -34,17 +34,13 @@ use crate::read::core::column_set::KeyedColumn;
 use crate::read::core::columns::Column;
 use crate::read::core::columns::Piece;
 use crate::read::core::lazy::Learning;
-use crate::read::file::profile::Profile;
 use crate::read::predict::burst::ColdStartBurst;
-use crate::read::predict::stats::{AccessStats, Prior};
+use crate::read::predict::history::{AccessHistory, ReaderKind, TableShape};
+use crate::read::predict::stats::{AccessStats, KNOWN_AFTER, Prior};
 use crate::read::predict::stepping::{Steps, allowance};
 use cache::{Basket, BasketCache, BasketHandle, Order};
 use remote::fetch::{Urgency, Want};
 use remote::{Error, ErrorKind, Result};
-
-/// Steps after which the pattern of accesses counts as known. Before, the number of steps that are
-/// read ahead doubles with each step.
-const KNOWN_AFTER: u64 = 6;
 
 /// Of so many branches touched in a step, one more comes with the next that was never touched, at
 /// least.
@@ -77,7 +73,7 @@ pub(crate) struct AccessPredictor {
     burst: ColdStartBurst,
     learning: Learning,
     /// The access history of the last reader.
-    profile: Option<Profile>,
+    history: Option<AccessHistory>,
 }
 
 impl AccessPredictor {
@@ -92,8 +88,10 @@ impl AccessPredictor {
         let end = entries.end.min(tree.num_entries());
         let mut stats = AccessStats::new(tree.metadata().branches.len());
         let believed = learning == Learning::default();
-        let profile = if believed { tree.file().profiles().load(tree.metadata()) } else { None };
-        remember(&mut stats, tree, profile.as_ref());
+        let history =
+            believed.then(|| tree.file().histories().load(ReaderKind::EventLoop, shape(tree)));
+        let history = history.flatten();
+        remember(&mut stats, tree, history.as_ref());
         let pipe_bytes = tree.file().remote().pipe_bytes();
         let by_branch = |column: &Column| (column.branch.0 as usize, Arc::new(column.clone()));
         AccessPredictor {
@@ -102,7 +100,7 @@ impl AccessPredictor {
             steps: Steps::new(entries.start.min(end)..end, step_entries),
             step: 0,
             stats,
-            profile,
+            history,
             columns: columns.into_iter().map(by_branch).collect(),
             counters: BTreeMap::new(),
             handles: BTreeMap::new(),
@@ -400,15 +398,16 @@ impl AccessPredictor {
 }
 
 /// Puts the access history of the last reader into the statistics.
-fn remember(stats: &mut AccessStats, tree: &Tree, profile: Option<&Profile>) {
-    let Some(Profile { steady, rare }) = profile else { return };
-    for (names, prior) in [(steady, Prior::Steady), (rare, Prior::Rare)] {
-        for name in names {
-            if let Some(branch) = tree.names().find(name) {
-                stats.set_prior(branch.0 as usize, prior);
-            }
+fn remember(stats: &mut AccessStats, tree: &Tree, history: Option<&AccessHistory>) {
+    for (name, prior) in history.iter().flat_map(|history| history.accesses()) {
+        if let Some(branch) = tree.names().find(name) {
+            stats.set_prior(branch.0 as usize, prior);
         }
     }
+}
+
+fn shape(tree: &Tree) -> TableShape {
+    tree.names().list().shape()
 }
 
 impl Drop for AccessPredictor {
@@ -417,18 +416,12 @@ impl Drop for AccessPredictor {
         if self.stats.steps() < KNOWN_AFTER || self.learning != Learning::default() {
             return;
         }
-        let mut profile = Profile::default();
-        for (branch, prior) in self.stats.made_of() {
-            let name = self.tree.names().path(BranchId(branch as u32)).to_owned();
-            match prior {
-                Prior::Steady => profile.steady.push(name),
-                Prior::Rare => profile.rare.push(name),
-            }
-        }
-        profile.steady.sort_unstable();
-        profile.rare.sort_unstable();
-        if self.profile.as_ref() != Some(&profile) {
-            self.tree.file().profiles().save(self.tree.metadata(), &profile);
+        let path = |branch: usize| self.tree.names().path(BranchId(branch as u32)).to_owned();
+        let accesses = self.stats.made_of().map(|(branch, prior)| (path(branch), prior));
+        let history = AccessHistory::of_accesses(accesses);
+        if self.history.as_ref() != Some(&history) {
+            let histories = self.tree.file().histories();
+            histories.save(ReaderKind::EventLoop, shape(&self.tree), history);
         }
     }
 }
