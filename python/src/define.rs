@@ -41,9 +41,10 @@ impl Compute for Function {
 /// keeps.
 pub fn definition(
     py: Python<'_>,
-    (name, columns, function): &(String, Vec<String>, Py<PyAny>),
+    defined: &(String, Vec<String>, Py<PyAny>),
     raised: &Raised,
 ) -> Definition {
+    let (name, columns, function) = defined;
     let columns = columns.iter().map(ColumnRequest::named).collect();
     if let Ok(program) = function.bind(py).cast::<Program>() {
         let compute = program.get().program.clone();

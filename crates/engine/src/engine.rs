@@ -457,7 +457,7 @@ impl Engine {
         options: &'a SkimOptions,
         progress: &'a (dyn Fn(MergeProgress) + Sync),
     ) -> impl Future<Output = Result<SkimReport>> + 'a {
-        skim_to_parquet(&self.inner.session, (library, output), sources, options, progress)
+        skim_to_parquet(&self.inner.session, library, output, sources, options, progress)
     }
 
     /// Checks the path to a file step by step, and reports the findings, also whether it is a whole

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use farroot_rootfile::write::copy::{
-    CopiedNTuple, KeptEntries, Missing, NTupleColumns, NTupleColumnsWriter, NTuplePart, NewColumns,
-    SourceNTuple, Survivors, TakenField, may_copy,
+    BlockNumbers, CopiedNTuple, KeptEntries, Missing, NTupleColumns, NTupleColumnsWriter,
+    NTuplePart, NewColumns, SourceNTuple, Survivors, TakenField, may_copy,
 };
 use farroot_rootfile::write::{
-    Compression, DirectoryId, Encoders, EntryType, FileOptions, FileWriter, RNTupleOptions,
-    RNTupleWriter, RealStorage, TableColumn, check,
+    Coding, Compression, DirectoryId, Encoders, EntryType, FileOptions, FileWriter, RNTupleOptions,
+    RNTupleWriter, RealStorage, TableColumn, TableDestination, check,
 };
 use farroot_rootfile::{Array, Codecs, File, Known, Numbers, Result};
 
@@ -47,6 +47,11 @@ fn opened(bytes: Bytes) -> Opened {
     Opened::of(&bytes, known, ntuple.unwrap(), file.classes).unwrap()
 }
 
+/// The top directory of a file that is written.
+fn top(writer: &mut FileWriter) -> TableDestination<'_> {
+    TableDestination { writer, directory: DirectoryId::TOP }
+}
+
 /// Entries taken for clusters of the output, by field at the top.
 type Groups = BTreeMap<usize, BTreeMap<u32, Vec<TakenField>>>;
 
@@ -61,7 +66,7 @@ fn join(
     let mut encoders = Encoders::default();
     for (group, fields) in groups.extract_if(.., |group, _| Some(*group) != open) {
         let joined = part.join(fields.into_values().collect(), compression, &mut encoders)?;
-        copied.place_joined(group, joined, out, DirectoryId::TOP)?;
+        copied.place_joined(group, joined, top(out))?;
     }
     Ok(())
 }
@@ -87,13 +92,14 @@ fn copy(
         }
         let place = out.place(DirectoryId::TOP)?;
         let key = CopiedNTuple::key(place, page.len())?;
-        copied.place((cluster, at), place.offset + key.len() as u64, page.len());
+        let numbers = BlockNumbers { owner: cluster, number: at };
+        copied.place(numbers, place.offset + key.len() as u64, page.len());
         out.append(key.into());
         out.append(page);
     }
     for cluster in part.new_clusters() {
         match part.group(cluster) {
-            None => copied.place_new((part, cluster), out, DirectoryId::TOP)?,
+            None => copied.place_new(part, cluster, top(out))?,
             Some(_) => pages.entry(cluster).or_default().extend(part.new_pages(cluster)),
         }
     }
@@ -101,14 +107,14 @@ fn copy(
         let group = part.group(cluster).expect("entries are taken");
         for (field, places) in part.fields(cluster) {
             assert!(places.iter().all(|place| pages.contains_key(place)));
-            let taken = part.take((cluster, field), &pages, &mut codecs)?;
+            let taken = part.take(cluster, field, &pages, &mut codecs)?;
             assert_eq!(taken.field(), field);
             groups.entry(group).or_default().entry(field).or_default().push(taken);
         }
     }
     let open = copied.open_after(part);
     join((copied, out), part, groups, open)?;
-    copied.end(part, (out, DirectoryId::TOP), (compression, &mut encoders))
+    copied.end(part, top(out), Coding { compression, encoders: &mut encoders })
 }
 
 /// A file with some entries of inputs, given as runs of each input, and the fields `only`.
@@ -152,19 +158,20 @@ fn skimmed_as(
     let options = FileOptions { name, title, compression, uuid: 7, datime: 9 };
     let mut out = FileWriter::new(options)?;
     let mut encoders = Encoders::default();
+    let mut coding = Coding { compression, encoders: &mut encoders };
     let survivors: Vec<_> = inputs.iter().map(|(_, runs)| Survivors::new(runs.clone())).collect();
     let taken =
         |at: usize| KeptEntries { survivors: Some(&survivors[at]), new_columns: new.get(at) };
     let (mut copied, first) = CopiedNTuple::new(read(inputs[0].0), *only, taken(0))?;
     let mut parts = vec![first];
     if *header_first {
-        copied.write_header(&mut out, DirectoryId::TOP, (compression, &mut encoders))?;
+        copied.write_header(top(&mut out), coding.again())?;
     }
     for (at, (input, _)) in inputs.iter().enumerate().skip(1) {
         parts.push(copied.plan(&read(input), Missing::Filter, taken(at))?);
     }
     if !*header_first {
-        copied.write_header(&mut out, DirectoryId::TOP, (compression, &mut encoders))?;
+        copied.write_header(top(&mut out), coding.again())?;
     }
     let mut groups = Groups::new();
     for (at, ((input, _), part)) in inputs.iter().zip(&parts).enumerate() {
@@ -172,11 +179,10 @@ fn skimmed_as(
         copy((&mut copied, &mut out), (part, input), &mut groups, *change)?;
         if copied.must_end_open(parts.get(at + 1)) {
             join((&mut copied, &mut out), part, &mut groups, None)?;
-            copied.end_open((&mut out, DirectoryId::TOP), (compression, &mut encoders))?;
+            copied.end_open(top(&mut out), coding.again())?;
         }
     }
-    let coding = (compression, &mut encoders);
-    let (anchor, _) = copied.finish(&mut out, DirectoryId::TOP, coding)?;
+    let (anchor, _) = copied.finish(top(&mut out), coding)?;
     out.put(DirectoryId::TOP, "events", anchor);
     out.close();
     let mut bytes = Vec::new();

@@ -109,7 +109,7 @@ fn taken(known: &Known, anchor: Anchor) -> usize {
     let mut seen = 0;
     for (cluster, pages) in &pages {
         for (field, _) in part.fields(*cluster).into_iter().take(FIELDS_MAX) {
-            let Ok(taken) = part.take((*cluster, field), pages, &mut codecs) else { continue };
+            let Ok(taken) = part.take(*cluster, field, pages, &mut codecs) else { continue };
             seen +=
                 usize::from(part.join(vec![vec![taken]], Compression::NONE, &mut encoders).is_ok());
         }

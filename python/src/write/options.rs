@@ -48,10 +48,8 @@ impl FileOptions {
 /// A compression: ROOT's number, and a codec level in place of the one that ROOT's level maps to.
 pub type NumberAndLevel = (u32, Option<i32>);
 
-pub fn compression_of(
-    py: Python<'_>,
-    (number, size_level): NumberAndLevel,
-) -> PyResult<Compression> {
+pub fn compression_of(py: Python<'_>, compression: NumberAndLevel) -> PyResult<Compression> {
+    let (number, size_level) = compression;
     let compression = Compression::of_number(number).map_err(|error| {
         let error = Error::new(ErrorKind::InvalidArgument, error.to_string());
         exception(py, &error)

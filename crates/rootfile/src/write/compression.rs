@@ -113,6 +113,20 @@ pub struct Encoders {
     pub(crate) scratch: Vec<u8>,
 }
 
+/// A compression, and the state that a thread compresses with.
+#[derive(Debug)]
+pub struct Coding<'a> {
+    pub compression: Compression,
+    pub encoders: &'a mut Encoders,
+}
+
+impl Coding<'_> {
+    /// The same for one call.
+    pub fn again(&mut self) -> Coding<'_> {
+        Coding { compression: self.compression, encoders: self.encoders }
+    }
+}
+
 impl std::fmt::Debug for Encoders {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Encoders").field("scratch_bytes", &self.scratch.capacity()).finish()

@@ -41,8 +41,8 @@ pub mod tree;
 
 pub use crate::codec::Effort;
 pub use buffer::Buffer;
-pub use compression::{Compression, CompressionAlgorithm, Encoders};
-pub use file::{DirectoryId, Existing, FileOptions, FileWriter, TableId, Write};
+pub use compression::{Coding, Compression, CompressionAlgorithm, Encoders};
+pub use file::{DirectoryId, Existing, FileOptions, FileWriter, TableDestination, TableId, Write};
 pub use infos::Infos;
 pub use key::KeyHead;
 pub use ntuple::{RNTupleOptions, RNTupleWriter, RealStorage};

@@ -198,7 +198,7 @@ impl FarFiles {
         let begin = Instant::now();
         let place = client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
         let opened = self.opened(&address, rules.cache_use).await.map_err(failure)?;
-        let was_too_old = is_too_old(&opened, rules.age_max);
+        let was_too_old = is_too_old(&opened.0, &opened.1, rules.age_max);
         let (origin, watched) = match was_too_old {
             true => self.opened_anew(&address, rules.cache_use).await.map_err(failure)?,
             false => opened,
@@ -423,7 +423,7 @@ impl FarFiles {
 }
 
 /// Whether the origin's last description of a file is older than a client allows.
-fn is_too_old((file, watched): &(Arc<OriginFile>, Watched), age_max: Option<u64>) -> bool {
+fn is_too_old(file: &OriginFile, watched: &Watched, age_max: Option<u64>) -> bool {
     let is_beyond = |most| cache_status::age(watched, file.opened) > most;
     !watched.has_asked() && age_max.is_some_and(is_beyond)
 }

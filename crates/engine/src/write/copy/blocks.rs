@@ -3,9 +3,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-
-/// Two numbers of a basket or a page within its table: branch and basket, or cluster and page.
-pub type BlockNumbers = (usize, usize);
+use rootfile::write::copy::BlockNumbers;
 
 /// A basket or a page that has arrived.
 pub struct ArrivedBlock {
@@ -15,8 +13,19 @@ pub struct ArrivedBlock {
     pub bytes: Bytes,
 }
 
-/// A basket or a page: its table among the outputs, and its numbers there.
-pub type BlockId = (usize, BlockNumbers);
+/// A basket or a page among those of all outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BlockId {
+    /// The number of its table among the outputs.
+    pub output: usize,
+    pub numbers: BlockNumbers,
+}
+
+/// A basket or a page, and its range in the input's file.
+pub struct StoredBlock {
+    pub numbers: BlockNumbers,
+    pub range: Range<u64>,
+}
 
 /// A basket or a page of an input's file.
 pub struct CopiedPiece {
@@ -27,7 +36,7 @@ pub struct CopiedPiece {
 
 /// Blocks of a table that are compressed or joined together, before those behind them.
 pub struct Section {
-    pub blocks: Vec<(BlockNumbers, Range<u64>)>,
+    pub blocks: Vec<StoredBlock>,
     /// They go to the threads in any order.
     pub is_taken: bool,
     /// New columns of the same entries; `None` where each cluster waits for its own.
@@ -36,6 +45,13 @@ pub struct Section {
     pub cut: Option<u64>,
     /// No entries of the input are behind it.
     pub is_last: bool,
+}
+
+impl BlockId {
+    /// For all pages of a cluster.
+    pub fn of_cluster(output: usize, cluster: usize) -> Self {
+        BlockId { output, numbers: BlockNumbers { owner: cluster, number: 0 } }
+    }
 }
 
 impl CopiedPiece {

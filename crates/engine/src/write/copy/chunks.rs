@@ -2,9 +2,8 @@
 //! are written.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 
-use super::blocks::{BlockId, BlockNumbers, CopiedPiece, Section};
+use super::blocks::{BlockId, CopiedPiece, Section, StoredBlock};
 use super::plan::{MergePlan, PlannedInput};
 
 /// Bytes that are read and written in one go.
@@ -39,9 +38,9 @@ pub fn tasks(plan: &MergePlan, input: &PlannedInput) -> Vec<Task> {
     for (output, table) in plan.tables_of(input) {
         pieces.extend(table.blocks(input.number).into_iter().map(|block| piece(output, block)));
         let new = table.new_clusters(input.number);
-        clusters.extend(new.into_iter().map(|cluster| (output, (cluster, 0))));
+        clusters.extend(new.into_iter().map(|cluster| BlockId::of_cluster(output, cluster)));
         let new = table.new_blocks(input.number, 0..u64::MAX).into_iter();
-        added.push(Task::Add(new.map(|numbers| (output, numbers)).collect()));
+        added.push(Task::Add(new.map(|numbers| BlockId { output, numbers }).collect()));
     }
     let mut tasks = with_new(clusters, chunks(pieces, chunk_bytes(input), false));
     tasks.extend(added);
@@ -49,8 +48,8 @@ pub fn tasks(plan: &MergePlan, input: &PlannedInput) -> Vec<Task> {
     tasks
 }
 
-fn piece(output: usize, block: (BlockNumbers, Range<u64>)) -> CopiedPiece {
-    let (numbers, range) = block;
+fn piece(output: usize, block: StoredBlock) -> CopiedPiece {
+    let StoredBlock { numbers, range } = block;
     CopiedPiece { range, output, numbers }
 }
 
@@ -59,7 +58,8 @@ fn piece(output: usize, block: (BlockNumbers, Range<u64>)) -> CopiedPiece {
 fn with_new(mut left: BTreeSet<BlockId>, chunks: Vec<Chunk>) -> Vec<Task> {
     let mut tasks = Vec::with_capacity(chunks.len());
     for chunk in chunks {
-        let clusters = chunk.pieces.iter().map(|piece| (piece.output, (piece.numbers.0, 0)));
+        let clusters =
+            chunk.pieces.iter().map(|piece| BlockId::of_cluster(piece.output, piece.numbers.owner));
         let new: Vec<BlockId> = clusters.filter(|cluster| left.remove(cluster)).collect();
         tasks.extend((!new.is_empty()).then_some(Task::Add(new)));
         tasks.push(Task::Copy(chunk));
@@ -85,12 +85,13 @@ pub fn tasks_in_order(
             match new {
                 Some(new) => {
                     tasks.extend(chunks.into_iter().map(Task::Copy));
-                    let new = new.into_iter().map(|numbers| (output, numbers));
+                    let new = new.into_iter().map(|numbers| BlockId { output, numbers });
                     tasks.push(Task::Add(new.collect()));
                 }
                 None => {
                     let clusters = table.new_clusters(input.number).into_iter();
-                    let clusters = clusters.map(|cluster| (output, (cluster, 0))).collect();
+                    let clusters =
+                        clusters.map(|cluster| BlockId::of_cluster(output, cluster)).collect();
                     tasks.extend(with_new(clusters, chunks));
                 }
             }

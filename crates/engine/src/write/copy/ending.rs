@@ -1,9 +1,9 @@
 //! Ends the tables of an input, and the clusters that have taken entries of several inputs.
 
 use remote::Result;
+use rootfile::write::Coding;
 
 use super::plan::{MergePlan, PlannedInput};
-use super::table::Coding;
 use super::target::Target;
 use crate::located::Located;
 

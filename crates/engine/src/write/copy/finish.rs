@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use remote::{Result, Written};
-use rootfile::write::{DirectoryId, Encoders, FileWriter, WritableObject};
+use rootfile::write::{
+    Coding, DirectoryId, Encoders, FileWriter, TableDestination, WritableObject,
+};
 
 use super::carrier::Carrier;
 use super::later::LaterObjects;
 use super::options::MergeReport;
 use super::plan::{MergePlan, Output, OutputContent, UnchangedKind};
 use super::processes;
-use super::table::{Coding, TableDestination};
 use crate::located::Located;
 use crate::read::file::session::Session;
 use crate::write::infos::OWN;

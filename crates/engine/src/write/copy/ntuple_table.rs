@@ -10,17 +10,17 @@ use remote::Result;
 use rootfile::Array;
 use rootfile::ntuple::AttributeSet;
 use rootfile::write::copy::{
-    CopiedNTuple, KeptEntries, Missing, NTupleColumns, NTupleColumnsWriter, NTuplePart, NewColumns,
-    SourceNTuple, Survivors,
+    BlockNumbers, CopiedNTuple, KeptEntries, Missing, NTupleColumns, NTupleColumnsWriter,
+    NTuplePart, NewColumns, SourceNTuple, Survivors,
 };
 use rootfile::write::ntuple::LinkedSet;
-use rootfile::write::{Compression, Encoders};
+use rootfile::write::{Coding, Compression, Encoders, TableDestination};
 
-use super::blocks::{ArrivedBlock, BlockNumbers, CopiedPiece, Section};
+use super::blocks::{ArrivedBlock, CopiedPiece, Section, StoredBlock};
 use super::recompressor::{Page, Recompressor};
 use super::table::{
-    Added, Coding, CopiedTable, FinishedTable, JoinedClusters, MadeBlocks, SourceTable,
-    TableChoice, TableDestination, made_for_another,
+    Added, CopiedTable, FinishedTable, JoinedClusters, MadeBlocks, SourceTable, TableChoice,
+    made_for_another,
 };
 use super::taken_entries::ArrivedPage;
 use crate::located::Located;
@@ -139,8 +139,12 @@ impl CopiedNTupleTable {
     }
 
     /// Places pages as one record.
-    fn place_pages(&mut self, pages: Vec<Page>, to: TableDestination<'_>) -> rootfile::Result<()> {
-        let place = to.writer.place(to.directory)?;
+    fn place_pages(
+        &mut self,
+        pages: Vec<Page>,
+        mut to: TableDestination<'_>,
+    ) -> rootfile::Result<()> {
+        let place = to.place()?;
         let len = pages.iter().map(|page| page.bytes.len()).sum();
         let key = CopiedNTuple::key(place, len)?;
         let mut offset = place.offset + key.len() as u64;
@@ -182,13 +186,17 @@ impl CopiedTable for CopiedNTupleTable {
         to: TableDestination<'_>,
         coding: Coding<'_>,
     ) -> rootfile::Result<()> {
-        self.ntuple.write_header(to.writer, to.directory, (coding.compression, coding.encoders))
+        self.ntuple.write_header(to, coding)
     }
 
-    fn blocks(&self, input: usize) -> Vec<(BlockNumbers, Range<u64>)> {
+    fn blocks(&self, input: usize) -> Vec<StoredBlock> {
         let places = self.parts.get(&input).into_iter().flat_map(|part| part.places());
         let stored = places.filter(|(_, _, range)| range.start < range.end);
-        stored.map(|(cluster, at, range)| ((cluster, at), range.clone())).collect()
+        let block = |(cluster, at, range): (usize, usize, &Range<u64>)| StoredBlock {
+            numbers: BlockNumbers { owner: cluster, number: at },
+            range: range.clone(),
+        };
+        stored.map(block).collect()
     }
 
     fn sections(&self, input: usize, _: &mut u64) -> Vec<Section> {
@@ -208,7 +216,7 @@ impl CopiedTable for CopiedNTupleTable {
     }
 
     fn keep_in_place(&mut self) {
-        for (numbers, range) in self.blocks(self.input) {
+        for StoredBlock { numbers, range } in self.blocks(self.input) {
             self.ntuple.place(numbers, range.start, (range.end - range.start) as usize);
         }
     }
@@ -218,9 +226,9 @@ impl CopiedTable for CopiedNTupleTable {
         &mut self,
         run: &[CopiedPiece],
         stored: Bytes,
-        to: TableDestination<'_>,
+        mut to: TableDestination<'_>,
     ) -> rootfile::Result<()> {
-        let place = to.writer.place(to.directory)?;
+        let place = to.place()?;
         let key = CopiedNTuple::key(place, stored.len())?;
         let mut offset = place.offset + key.len() as u64;
         for piece in run {
@@ -242,7 +250,7 @@ impl CopiedTable for CopiedNTupleTable {
         let mut pages = Vec::new();
         let mut of_taken = Vec::new();
         for ArrivedBlock { numbers: place, bytes, .. } in arrived {
-            match part.group(place.0) {
+            match part.group(place.owner) {
                 Some(_) => {
                     of_taken.push(ArrivedPage { place, bytes: Bytes::copy_from_slice(&bytes) });
                 }
@@ -265,18 +273,21 @@ impl CopiedTable for CopiedNTupleTable {
     fn add_new(
         &mut self,
         blocks: &[BlockNumbers],
-        to: TableDestination<'_>,
+        mut to: TableDestination<'_>,
         mut recompressor: Option<&mut Recompressor>,
     ) -> rootfile::Result<()> {
-        for (cluster, _) in blocks.iter().copied() {
+        for BlockNumbers { owner: cluster, .. } in blocks.iter().copied() {
             let part = self.part()?.clone();
             if let (Some(_), Some(recompressor)) = (part.group(cluster), &mut recompressor) {
-                let page = |(at, bytes)| ArrivedPage { place: (cluster, at), bytes };
+                let page = |(at, bytes)| {
+                    let place = BlockNumbers { owner: cluster, number: at };
+                    ArrivedPage { place, bytes }
+                };
                 let pages = part.new_pages(cluster).map(page).collect();
                 recompressor.take(self.output, &part, pages);
                 continue;
             }
-            self.ntuple.place_new((&part, cluster), to.writer, to.directory)?;
+            self.ntuple.place_new(&part, cluster, to.again())?;
         }
         Ok(())
     }
@@ -288,8 +299,7 @@ impl CopiedTable for CopiedNTupleTable {
 
     fn end_input(&mut self, to: TableDestination<'_>, coding: Coding<'_>) -> rootfile::Result<()> {
         let Some(part) = self.parts.remove(&self.input) else { return Ok(()) };
-        let coding = (coding.compression, coding.encoders);
-        self.ntuple.end(&part, (to.writer, to.directory), coding)
+        self.ntuple.end(&part, to, coding)
     }
 
     fn must_end_open(&self, next: Option<usize>) -> bool {
@@ -303,16 +313,13 @@ impl CopiedTable for CopiedNTupleTable {
     }
 
     fn end_open(&mut self, to: TableDestination<'_>, coding: Coding<'_>) -> rootfile::Result<()> {
-        let coding = (coding.compression, coding.encoders);
-        self.ntuple.end_open((to.writer, to.directory), coding)
+        self.ntuple.end_open(to, coding)
     }
 
     fn place(&mut self, made: MadeBlocks, to: TableDestination<'_>) -> rootfile::Result<()> {
         match made {
             MadeBlocks::Pages(pages) => self.place_pages(pages, to),
-            MadeBlocks::Joined(group, fields) => {
-                self.ntuple.place_joined(group, fields, to.writer, to.directory)
-            }
+            MadeBlocks::Joined(group, fields) => self.ntuple.place_joined(group, fields, to),
             MadeBlocks::Basket(..) => Err(made_for_another()),
         }
     }
@@ -328,8 +335,7 @@ impl CopiedTable for CopiedNTupleTable {
         to: TableDestination<'_>,
         coding: Coding<'_>,
     ) -> rootfile::Result<LinkedSet> {
-        let coding = (coding.compression, coding.encoders);
-        self.ntuple.finish_set(name, schema_version, to.writer, to.directory, coding)
+        self.ntuple.finish_set(name, schema_version, to, coding)
     }
 
     fn finish(
@@ -337,8 +343,7 @@ impl CopiedTable for CopiedNTupleTable {
         to: TableDestination<'_>,
         coding: Coding<'_>,
     ) -> rootfile::Result<FinishedTable> {
-        let coding = (coding.compression, coding.encoders);
-        let (object, entries) = self.ntuple.finish(to.writer, to.directory, coding)?;
+        let (object, entries) = self.ntuple.finish(to, coding)?;
         Ok(FinishedTable { object, entries, notes: Vec::new() })
     }
 }

@@ -8,7 +8,7 @@ use remote::source::FileInfo;
 use remote::{Error, ErrorKind, Result};
 use rootfile::key::Key;
 use rootfile::write::copy::{CopiedObject, ObjectSum};
-use rootfile::write::{Compression, DirectoryId, Encoders, FileWriter};
+use rootfile::write::{Coding, Compression, DirectoryId, Encoders, FileWriter, TableDestination};
 
 use super::attributes::CountedSet;
 use super::choice::CopyOptions;
@@ -19,9 +19,7 @@ use super::inputs::{
 use super::later::LaterInput;
 use super::options::InputEntries;
 use super::processes::{self, Processes};
-use super::table::{
-    Added, Coding, CopiedTable, MadeBlocks, PlaceBlocks, SourceTable, TableChoice, TableDestination,
-};
+use super::table::{Added, CopiedTable, MadeBlocks, PlaceBlocks, SourceTable, TableChoice};
 use crate::located::Located;
 
 /// The note on references in an object that is copied from another file than the first one.

@@ -16,13 +16,13 @@ use bytes::Bytes;
 use futures::FutureExt;
 use remote::{Error, ErrorKind, Result};
 use rootfile::write::copy::{
-    BranchRemake, HeldBasket, JoinedFields, NTuplePart, Remake, TakenField,
+    BlockNumbers, BranchRemake, HeldBasket, JoinedFields, NTuplePart, PageContent, Remake,
+    TakenField,
 };
 use rootfile::write::{Compression, Encoders};
 use rootfile::{Codecs, Error as FormatError};
 use tokio::sync::oneshot;
 
-use super::blocks::BlockNumbers;
 use super::branch_queue::{BranchQueue, Made};
 use super::table::{MadeBlocks, PlaceBlocks};
 use super::taken_entries::{ArrivedPage, OpenClusters, TakenFields, WholeFields};
@@ -92,12 +92,11 @@ enum Item {
     Cut(usize),
 }
 
-/// A page of an RNTuple: its cluster and place there, its bytes, and the description of its
-/// content.
+/// A page of an RNTuple.
 pub struct Page {
     pub place: BlockNumbers,
     pub bytes: Vec<u8>,
-    pub content: (usize, bool),
+    pub content: PageContent,
 }
 
 /// The result that a thread makes of `bytes` stored bytes.
@@ -214,7 +213,7 @@ impl Recompressor {
             let bytes = pages.values().map(Bytes::len).sum();
             let part = part.clone();
             let job = self.give(output, bytes, move |codecs, _| {
-                let take = |field| part.take((cluster, field), &pages, codecs);
+                let take = |field| part.take(cluster, field, &pages, codecs);
                 let fields = fields.into_iter().map(take).collect::<rootfile::Result<_>>()?;
                 let cluster = part.number(cluster);
                 Ok(MadePages::Fields { group, cluster, fields, decoded_bytes, part, is_last })

@@ -15,11 +15,13 @@ use remote::Result;
 use rootfile::Array;
 use rootfile::ntuple::AttributeSet;
 use rootfile::streamer::StreamerInfo;
-use rootfile::write::copy::{Counts, HeldBasket, JoinedFields, Missing, Remake, Survivors};
+use rootfile::write::copy::{
+    BlockNumbers, Counts, HeldBasket, JoinedFields, Missing, Remake, Survivors,
+};
 use rootfile::write::ntuple::LinkedSet;
-use rootfile::write::{Compression, DirectoryId, Encoders, FileWriter, WritableObject};
+use rootfile::write::{Coding, Compression, Encoders, TableDestination, WritableObject};
 
-use super::blocks::{ArrivedBlock, BlockNumbers, CopiedPiece, Section};
+use super::blocks::{ArrivedBlock, CopiedPiece, Section, StoredBlock};
 use super::recompressor::{Page, Recompressor};
 
 /// A table of an input.
@@ -107,18 +109,6 @@ pub struct Added {
     pub stored_bytes: u64,
 }
 
-/// The output's file, and the directory of a table in it.
-pub struct TableDestination<'a> {
-    pub writer: &'a mut FileWriter,
-    pub directory: DirectoryId,
-}
-
-/// Compression of the bytes that are in no input.
-pub struct Coding<'a> {
-    pub compression: Compression,
-    pub encoders: &'a mut Encoders,
-}
-
 /// Baskets or pages that a thread has made for a table.
 pub enum MadeBlocks {
     /// A basket of a branch.
@@ -193,7 +183,7 @@ pub trait CopiedTable: Send {
     }
 
     /// Every range that is copied of an input.
-    fn blocks(&self, input: usize) -> Vec<(BlockNumbers, Range<u64>)>;
+    fn blocks(&self, input: usize) -> Vec<StoredBlock>;
 
     /// The blocks of an input in the order in which they are compressed or joined again.
     fn sections(&self, input: usize, held_bytes: &mut u64) -> Vec<Section>;

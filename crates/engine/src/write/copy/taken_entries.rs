@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use rootfile::write::copy::{NTuplePart, TakenField};
+use rootfile::write::copy::{BlockNumbers, NTuplePart, TakenField};
 
 /// Bytes of taken entries that a thread encodes at a time, about.
 const ENCODED_BYTES: usize = 4 << 20;
@@ -30,7 +30,7 @@ struct OpenCluster {
 
 /// A page that has been read: its cluster, its place there, and its bytes.
 pub struct ArrivedPage {
-    pub place: (usize, usize),
+    pub place: BlockNumbers,
     pub bytes: Bytes,
 }
 
@@ -59,12 +59,13 @@ impl OpenClusters {
     /// Adds pages; returns the fields that now have all their pages.
     pub fn add(&mut self, part: &NTuplePart, pages: Vec<ArrivedPage>) -> Vec<WholeFields> {
         let mut touched = BTreeSet::new();
-        for ArrivedPage { place: (cluster, place), bytes } in pages {
+        for ArrivedPage { place, bytes } in pages {
+            let cluster = place.owner;
             let open = self.open.entry(cluster).or_insert_with(|| OpenCluster {
                 pages: BTreeMap::new(),
                 fields: part.fields(cluster),
             });
-            open.pages.insert(place, bytes);
+            open.pages.insert(place.number, bytes);
             touched.insert(cluster);
         }
         touched.into_iter().filter_map(|cluster| self.whole_fields(part, cluster)).collect()

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use rootfile::write::Encoders;
+use rootfile::write::copy::BlockNumbers;
+use rootfile::write::{Coding, Encoders};
 
-use super::blocks::{ArrivedBlock, BlockId, BlockNumbers, CopiedPiece};
+use super::blocks::{ArrivedBlock, BlockId, CopiedPiece};
 use super::plan::{MergePlan, PlannedInput};
 use super::recompressor::Recompressor;
 use super::requested::ArrivedPieces;
-use super::table::Coding;
 use crate::read::file::session::Session;
 
 /// Places baskets and pages in the output, or gives them to the threads.
@@ -72,9 +72,9 @@ impl Target {
 
     /// Writes baskets and pages of new columns, or gives them to the threads.
     pub fn add(&mut self, plan: &mut MergePlan, blocks: Vec<BlockId>) -> rootfile::Result<()> {
-        for run in blocks.chunk_by(|one, next| one.0 == next.0) {
-            let numbers: Vec<BlockNumbers> = run.iter().map(|(_, numbers)| *numbers).collect();
-            if let Some((table, to)) = plan.table(run[0].0) {
+        for run in blocks.chunk_by(|one, next| one.output == next.output) {
+            let numbers: Vec<BlockNumbers> = run.iter().map(|block| block.numbers).collect();
+            if let Some((table, to)) = plan.table(run[0].output) {
                 table.add_new(&numbers, to, self.recompressor.as_mut())?;
             }
         }

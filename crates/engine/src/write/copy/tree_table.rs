@@ -10,17 +10,18 @@ use bytes::{Buf, Bytes, BytesMut};
 use remote::Result;
 use rootfile::Array;
 use rootfile::streamer::StreamerInfo;
+use rootfile::write::copy::basket::KeyNumbers;
 use rootfile::write::copy::{
-    BasketPart, CopiedTree, Counts, FilledBasket, HeldBasket, KeptEntries, Missing, NewColumns,
-    SourceTree, Survivors, TreeColumns, TreeColumnsWriter, TreePart, basket, ends_of_clusters,
+    BasketPart, BlockNumbers, CopiedTree, Counts, FillInputs, FilledBasket, HeldBasket,
+    KeptEntries, Missing, NewColumns, PlannedBasket, SourceTree, Survivors, TreeColumns,
+    TreeColumnsWriter, TreePart, basket, ends_of_clusters,
 };
-use rootfile::write::{Compression, Encoders, RecordPlace};
+use rootfile::write::{Coding, Compression, Encoders, RecordPlace, TableDestination};
 
-use super::blocks::{ArrivedBlock, BlockNumbers, CopiedPiece, Section};
+use super::blocks::{ArrivedBlock, CopiedPiece, Section, StoredBlock};
 use super::recompressor::{BranchRules, HELD_BYTES, Recompressor, TakenBasket};
 use super::table::{
-    Added, Coding, CopiedTable, FinishedTable, MadeBlocks, SourceTable, TableChoice,
-    TableDestination, made_for_another,
+    Added, CopiedTable, FinishedTable, MadeBlocks, SourceTable, TableChoice, made_for_another,
 };
 use crate::located::Located;
 use crate::read::core::select::Names;
@@ -194,11 +195,11 @@ impl CopiedTreeTable {
         mut record: Vec<u8>,
         from: u64,
         processes: u16,
-        to: TableDestination<'_>,
+        mut to: TableDestination<'_>,
     ) -> rootfile::Result<()> {
-        let place = to.writer.place(to.directory)?;
+        let place = to.place()?;
         let cycle = self.tree.place(numbers, record.len(), place);
-        basket::move_record(&mut record, from, place, (cycle, processes))?;
+        basket::move_record(&mut record, from, place, KeyNumbers { cycle, processes })?;
         to.writer.append(record.into());
         Ok(())
     }
@@ -208,12 +209,12 @@ impl CopiedTreeTable {
         &mut self,
         branch: usize,
         made: HeldBasket,
-        to: TableDestination<'_>,
+        mut to: TableDestination<'_>,
     ) -> rootfile::Result<()> {
-        let place = to.writer.place(to.directory)?;
+        let place = to.place()?;
         let cycle = self.tree.push(branch, &made, place);
         let mut record = BytesMut::from(made.record);
-        basket::move_record(&mut record, 0, place, (cycle, 0))?;
+        basket::move_record(&mut record, 0, place, KeyNumbers { cycle, processes: 0 })?;
         to.writer.append(record.freeze());
         Ok(())
     }
@@ -237,11 +238,13 @@ impl CopiedTable for CopiedTreeTable {
         }
     }
 
-    fn blocks(&self, input: usize) -> Vec<(BlockNumbers, Range<u64>)> {
+    fn blocks(&self, input: usize) -> Vec<StoredBlock> {
         let baskets = self.parts.get(&input).into_iter().flat_map(TreePart::baskets);
-        let stored =
-            baskets.filter_map(|(branch, at, one)| Some(((branch, at), stored(&one.part)?)));
-        stored.collect()
+        let block = |(branch, at, one): (usize, usize, &PlannedBasket)| {
+            let numbers = BlockNumbers { owner: branch, number: at };
+            Some(StoredBlock { numbers, range: stored(&one.part)? })
+        };
+        baskets.filter_map(block).collect()
     }
 
     fn sections(&self, input: usize, held_bytes: &mut u64) -> Vec<Section> {
@@ -250,8 +253,8 @@ impl CopiedTable for CopiedTreeTable {
         let mut begin = 0;
         let mut sections = Vec::new();
         for cut in part.cuts(held_bytes, HELD_BYTES) {
-            let is_before = |((branch, basket), _): &(BlockNumbers, Range<u64>)| {
-                part.basket(*branch, *basket).first_entry < cut
+            let is_before = |StoredBlock { numbers, .. }: &StoredBlock| {
+                part.basket(numbers.owner, numbers.number).first_entry < cut
             };
             let (blocks, behind) = left.into_iter().partition(is_before);
             left = behind;
@@ -272,7 +275,7 @@ impl CopiedTable for CopiedTreeTable {
     fn new_blocks(&self, input: usize, entries: Range<u64>) -> Vec<BlockNumbers> {
         let new = self.parts.get(&input).into_iter().flat_map(TreePart::new_blocks);
         let within = new.filter(|(_, _, basket)| entries.contains(&basket.first_entry));
-        within.map(|(branch, at, _)| (branch, at)).collect()
+        within.map(|(branch, at, _)| BlockNumbers { owner: branch, number: at }).collect()
     }
 
     fn begin_input(&mut self, input: usize, processes: u16) {
@@ -284,7 +287,7 @@ impl CopiedTable for CopiedTreeTable {
     }
 
     fn keep_in_place(&mut self) {
-        for (numbers, range) in self.blocks(self.input) {
+        for StoredBlock { numbers, range } in self.blocks(self.input) {
             let place = RecordPlace { offset: range.start, directory: 0, datime: 0 };
             self.tree.place(numbers, (range.end - range.start) as usize, place);
         }
@@ -295,14 +298,15 @@ impl CopiedTable for CopiedTreeTable {
         &mut self,
         run: &[CopiedPiece],
         mut stored: Bytes,
-        to: TableDestination<'_>,
+        mut to: TableDestination<'_>,
     ) -> rootfile::Result<()> {
-        let mut place = to.writer.place(to.directory)?;
+        let mut place = to.place()?;
         for CopiedPiece { range, numbers, .. } in run {
             let mut record = stored.split_to((range.end - range.start) as usize);
             let cycle = self.tree.place(*numbers, record.len(), place);
-            let processes = self.tree.process_shift(numbers.0, self.processes);
-            let head = basket::moved_head(&record, range.start, place, (cycle, processes))?;
+            let processes = self.tree.process_shift(numbers.owner, self.processes);
+            let head =
+                basket::moved_head(&record, range.start, place, KeyNumbers { cycle, processes })?;
             place.offset += record.len() as u64;
             record.advance(head.len());
             to.writer.append(head.into());
@@ -318,8 +322,9 @@ impl CopiedTable for CopiedTreeTable {
         recompressor: &mut Recompressor,
     ) -> rootfile::Result<()> {
         let mut baskets = Vec::with_capacity(arrived.len());
-        for ArrivedBlock { numbers: (branch, at), offset, bytes } in arrived {
-            let planned = self.part()?.basket(branch, at);
+        for ArrivedBlock { numbers, offset, bytes } in arrived {
+            let branch = numbers.owner;
+            let planned = self.part()?.basket(branch, numbers.number);
             let entries = planned.entries_behind(self.tree.entries_before());
             let kept = planned.kept.clone();
             let processes = self.tree.process_shift(branch, self.processes);
@@ -337,8 +342,9 @@ impl CopiedTable for CopiedTreeTable {
         mut recompressor: Option<&mut Recompressor>,
     ) -> rootfile::Result<()> {
         let TableDestination { writer, directory } = to;
-        for (branch, at) in blocks.iter().copied() {
-            let planned = self.part()?.basket(branch, at);
+        for numbers in blocks.iter().copied() {
+            let branch = numbers.owner;
+            let planned = self.part()?.basket(branch, numbers.number);
             let BasketPart::New { record, from } = &planned.part else { continue };
             let record = record.to_vec();
             let from = *from;
@@ -352,7 +358,7 @@ impl CopiedTable for CopiedTreeTable {
                 }
                 None => {
                     let to = TableDestination { writer: &mut *writer, directory };
-                    self.write((branch, at), record, from, 0, to)?;
+                    self.write(numbers, record, from, 0, to)?;
                 }
             }
         }
@@ -388,7 +394,7 @@ impl CopiedTable for CopiedTreeTable {
             && let Some(basket) = left.next()
         {
             let datime = writer.place(directory)?.datime;
-            let of = (self.part()?, &counts);
+            let of = FillInputs { part: self.part()?, counts: &counts };
             let made = self.tree.fill(&basket, of, datime, coding.encoders)?;
             made_bytes += made.record.len();
             match &mut recompressor {
@@ -435,7 +441,8 @@ impl CopiedTable for CopiedTreeTable {
                 None => {
                     self.tree.add_bytes(branch, record.len(), bytes.len());
                     let to = TableDestination { writer: &mut *writer, directory };
-                    self.write((branch, at), record, 0, processes, to)?;
+                    let numbers = BlockNumbers { owner: branch, number: at };
+                    self.write(numbers, record, 0, processes, to)?;
                 }
             }
         }

@@ -99,7 +99,7 @@ impl SkimTarget for RootFile<'_> {
             None => {
                 let new: BTreeSet<&str> =
                     self.options.define.iter().map(|one| &*one.name).collect();
-                let columns = table_columns(&names, &arrays, (first, &new));
+                let columns = table_columns(&names, &arrays, first, &new);
                 let columns = columns.located(self.output).map_err(|error| {
                     error.with_advice_for(
                         "a cut or new columns make farroot encode all columns anew: leave this one \
@@ -144,9 +144,11 @@ impl SkimTarget for ParquetFile {
 fn table_columns(
     names: &[String],
     arrays: &[rootfile::Array],
-    (first, new): (&First, &BTreeSet<&str>),
+    first: &First,
+    new: &BTreeSet<&str>,
 ) -> rootfile::Result<Vec<TableColumn>> {
-    let (mut taken, separator) = (BTreeSet::new(), first.table.list().kind().separator());
+    let mut taken = BTreeSet::new();
+    let separator = first.table.list().kind().separator();
     let column = |(path, array): (&String, &rootfile::Array)| {
         let last = match new.contains(&**path) {
             true => path,

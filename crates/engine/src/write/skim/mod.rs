@@ -114,7 +114,8 @@ fn notes_of(first: &First, why: Option<String>, is_tree: bool) -> Vec<String> {
 /// Writes the kept entries and columns of tables to a new local Parquet file, with `library`.
 pub(crate) async fn skim_to_parquet(
     session: &Session,
-    (library, output): (&dyn ParquetLibrary, &str),
+    library: &dyn ParquetLibrary,
+    output: &str,
     sources: &[TableLocation],
     options: &SkimOptions,
     progress: &(dyn Fn(MergeProgress) + Sync),

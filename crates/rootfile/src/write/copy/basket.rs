@@ -28,8 +28,15 @@ const PROCESS_SHIFT: u32 = 48;
 /// Added to the flag of a basket whose entry offsets follow from a counter.
 const FLAG_GENERATE_OFFSETS: u8 = 80;
 
-/// Makes the record of a basket, which was at `from` of its file, one for another place. Numbers
-/// of processes in it (`TRef`) are now greater by `processes`.
+/// Numbers that a basket's key gets in its new place.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyNumbers {
+    pub cycle: u16,
+    /// Added to the number of the process whose references the basket has (`TRef`).
+    pub processes: u16,
+}
+
+/// Makes the record of a basket, which was at `from` of its file, one for another place.
 ///
 /// # Errors
 /// As [`moved_head`].
@@ -37,7 +44,7 @@ pub fn move_record(
     record: &mut [u8],
     from: u64,
     to: RecordPlace,
-    numbers: (u16, u16),
+    numbers: KeyNumbers,
 ) -> Result<()> {
     let head = moved_head(record, from, to, numbers)?;
     record[..head.len()].copy_from_slice(&head);
@@ -54,8 +61,9 @@ pub fn moved_head(
     record: &[u8],
     from: u64,
     to: RecordPlace,
-    (cycle, processes): (u16, u16),
+    numbers: KeyNumbers,
 ) -> Result<Vec<u8>> {
+    let KeyNumbers { cycle, processes } = numbers;
     check(record, from)?;
     let is_long = is_long(record)?;
     let (width, len) = if is_long { (8, CLASS_AT_LONG) } else { (4, CLASS_AT_SHORT) };

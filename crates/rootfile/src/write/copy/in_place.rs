@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::basket::{embedded_record, move_record};
+use super::BlockNumbers;
+use super::basket::{KeyNumbers, embedded_record, move_record};
 use super::new_columns::KeptEntries;
 use super::plan::{BasketPart, TreePart};
 use super::source::SourceTree;
@@ -30,7 +31,7 @@ impl CopiedTree {
             if let BasketPart::Stored(range) = &basket.part {
                 let len = (range.end - range.start) as usize;
                 let place = RecordPlace { offset: range.start, directory: 0, datime: 0 };
-                self.place((branch, at), len, place);
+                self.place(BlockNumbers { owner: branch, number: at }, len, place);
             }
         }
     }
@@ -52,8 +53,9 @@ impl CopiedTree {
             let compression = self.compression(branch);
             let mut record = embedded_record(bytes, *entries, compression, encoders)?;
             self.add_bytes(branch, record.len(), bytes.len());
-            let cycle = self.place((branch, at), record.len(), place);
-            move_record(&mut record, 0, place, (cycle, 0))?;
+            let numbers = BlockNumbers { owner: branch, number: at };
+            let cycle = self.place(numbers, record.len(), place);
+            move_record(&mut record, 0, place, KeyNumbers { cycle, processes: 0 })?;
             place.offset += record.len() as u64;
             records.extend(record);
         }

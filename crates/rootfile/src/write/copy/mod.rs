@@ -23,6 +23,24 @@ mod tests;
 mod tree;
 mod union;
 
+/// The number of a basket or a page within its table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BlockNumbers {
+    /// Of a basket its branch, of a page its cluster.
+    pub owner: usize,
+    /// Its number there.
+    pub number: usize,
+}
+
+/// The content of a page of an RNTuple.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageContent {
+    /// Bytes before compression.
+    pub len: usize,
+    /// Whether a checksum follows it.
+    pub has_checksum: bool,
+}
+
 pub use fill::FilledBasket;
 pub use new_columns::{KeptEntries, NewColumns, TreeColumns, TreeColumnsWriter};
 pub use ntuple::{
@@ -38,4 +56,4 @@ pub use remake::{BranchRemake, HeldBasket, Remake};
 pub use source::SourceTree;
 pub use sum::ObjectSum;
 pub use tree::{CopiedTree, Missing};
-pub use union::Counts;
+pub use union::{Counts, FillInputs};

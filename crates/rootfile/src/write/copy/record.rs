@@ -35,6 +35,13 @@ pub struct SourceRecord {
     bodies: BTreeMap<ObjectId, usize>,
 }
 
+/// A list's object, and the offset of its first item.
+#[derive(Debug, Clone, Copy)]
+struct MarkedList {
+    object: ObjectId,
+    first: usize,
+}
+
 /// An object of one of several records, by their position.
 pub(crate) type Object = (usize, ObjectId);
 
@@ -278,15 +285,17 @@ impl<'a> Copier<'a> {
                     (None, None) => self.copy(record, at..end, mark + 1, to),
                 }
             }
-            Marked::Items { object, first } => self.items(record, mark, (object, first), to),
+            Marked::Items { object, first } => {
+                self.items(record, mark, MarkedList { object, first }, to)
+            }
             Marked::Item => self.copy(record, at..end, mark + 1, to),
         }
     }
 
     /// The objects of a list, without those that are left out, and with those that are added.
-    fn items(&mut self, record: usize, mark: usize, list: (ObjectId, usize), to: &mut Buffer) {
+    fn items(&mut self, record: usize, mark: usize, list: MarkedList, to: &mut Buffer) {
         let source = self.records[record];
-        let (object, first) = list;
+        let MarkedList { object, first } = list;
         let Mark { at, .. } = source.marks[mark];
         let mut kept = Vec::new();
         let mut item = mark + 1;

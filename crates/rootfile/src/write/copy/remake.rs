@@ -8,7 +8,8 @@ use std::ops::Range;
 use bytes::Bytes;
 use twox_hash::XxHash3_64;
 
-use super::basket::{OFFSET_AT, is_long, move_record};
+use super::PageContent;
+use super::basket::{KeyNumbers, OFFSET_AT, is_long, move_record};
 use crate::block;
 use crate::codec::Codecs;
 use crate::error::{Error, Result};
@@ -99,7 +100,7 @@ impl HeldBasket {
         from: u64,
         processes: u16,
     ) -> Result<HeldBasket> {
-        move_record(&mut record, from, NOWHERE, (0, processes))?;
+        move_record(&mut record, from, NOWHERE, KeyNumbers { cycle: 0, processes })?;
         let record = Bytes::from(record);
         let BasketKey { key_len, content_len, entries, .. } = BasketKey::read(&record)?;
         if record.len() < key_len {
@@ -339,21 +340,21 @@ impl BranchRemake {
 }
 
 impl Remake {
-    /// Compresses a page anew, whose elements have `content_len` bytes, and which a checksum may
-    /// follow.
+    /// Compresses a page anew.
     ///
     /// # Errors
     /// As [`BranchRemake::add`].
     pub fn page(
         &self,
         page: &[u8],
-        (content_len, has_checksum): (usize, bool),
+        content: PageContent,
         codecs: &mut Codecs,
         encoders: &mut Encoders,
     ) -> Result<Vec<u8>> {
         let Some(compression) = self.compression else { return Ok(page.to_vec()) };
-        let len = page.len().saturating_sub(if has_checksum { CHECKSUM_LEN } else { 0 });
-        let content = block::decompress(codecs, &page[..len], content_len)?;
+        let PageContent { len, has_checksum } = content;
+        let stored = page.len().saturating_sub(if has_checksum { CHECKSUM_LEN } else { 0 });
+        let content = block::decompress(codecs, &page[..stored], len)?;
         let mut made = Vec::new();
         encoders.compress(compression, &content, &mut made)?;
         if has_checksum {
@@ -525,9 +526,10 @@ mod tests {
         let page = vec![9; 500];
         let codecs = &mut Codecs::new();
         let encoders = &mut Encoders::default();
-        let small = remake.page(&page, (500, false), codecs, encoders).unwrap();
+        let content = PageContent { len: 500, has_checksum: false };
+        let small = remake.page(&page, content, codecs, encoders).unwrap();
         assert!(small.len() < 100);
-        let plain = plain.page(&small, (500, false), codecs, encoders).unwrap();
+        let plain = plain.page(&small, content, codecs, encoders).unwrap();
         assert_eq!(plain, page);
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::basket::KeyNumbers;
 use super::*;
 use crate::key::Key;
 use crate::tree::{Basket, BasketPlace, Tree};
@@ -98,18 +99,22 @@ fn merged_with(
                 BasketPart::New { record, from } => (record.to_vec(), *from),
             };
             let place = out.place(DirectoryId::TOP).unwrap();
-            let cycle = copied.place((branch, at), record.len(), place);
-            basket::move_record(&mut record, from, place, (cycle, 0)).unwrap();
+            let numbers = BlockNumbers { owner: branch, number: at };
+            let cycle = copied.place(numbers, record.len(), place);
+            basket::move_record(&mut record, from, place, KeyNumbers { cycle, processes: 0 })
+                .unwrap();
             out.append(record.into());
         }
         let counts = Counts::new();
         let mut encoders = Encoders::default();
         for basket in copied.filled(part, &counts).unwrap() {
-            let made = copied.fill(&basket, (part, &counts), 0, &mut encoders).unwrap();
+            let made = copied
+                .fill(&basket, FillInputs { part, counts: &counts }, 0, &mut encoders)
+                .unwrap();
             let place = out.place(DirectoryId::TOP).unwrap();
             let cycle = copied.push(basket.branch, &made, place);
             let mut record = made.record.to_vec();
-            basket::move_record(&mut record, 0, place, (cycle, 0)).unwrap();
+            basket::move_record(&mut record, 0, place, KeyNumbers { cycle, processes: 0 }).unwrap();
             out.append(record.into());
         }
     }
@@ -290,11 +295,12 @@ fn a_basket_that_is_elsewhere_is_refused() {
     let tree = tree(&input, "events");
     let range = tree.branches[0].baskets[0].place.stored().unwrap();
     let place = crate::write::RecordPlace { offset: 1, directory: 100, datime: 0 };
+    let numbers = KeyNumbers { cycle: 0, processes: 0 };
     let record = input.slice(range.start as usize..range.end as usize).to_vec();
     for len in 0..record.len() {
         let cut = &mut record[..len].to_vec();
-        assert!(basket::move_record(cut, range.start, place, (0, 0)).is_err());
+        assert!(basket::move_record(cut, range.start, place, numbers).is_err());
     }
-    assert!(basket::move_record(&mut record.clone(), range.start + 1, place, (0, 0)).is_err());
-    assert!(basket::move_record(&mut record.clone(), range.start, place, (0, 0)).is_ok());
+    assert!(basket::move_record(&mut record.clone(), range.start + 1, place, numbers).is_err());
+    assert!(basket::move_record(&mut record.clone(), range.start, place, numbers).is_ok());
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use super::BlockNumbers;
 use super::fill::content_max;
 use super::new_columns::{KeptEntries, TreeColumns};
 use super::object::CopiedObject;
@@ -384,9 +385,9 @@ impl CopiedTree {
     }
 
     /// Says where a basket of the present input is, which of its branch's there; its cycle.
-    pub fn place(&mut self, (branch, basket): (usize, usize), len: usize, at: RecordPlace) -> u16 {
-        let branch = &mut self.branches[branch];
-        let slot = branch.before + basket;
+    pub fn place(&mut self, basket: BlockNumbers, len: usize, at: RecordPlace) -> u16 {
+        let branch = &mut self.branches[basket.owner];
+        let slot = branch.before + basket.number;
         branch.lens[slot] = len as i64;
         branch.seeks[slot] = at.offset as i64;
         slot as u16

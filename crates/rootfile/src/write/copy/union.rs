@@ -18,6 +18,13 @@ use crate::write::table::RecordPlace;
 /// Of each entry of an input how many items it has, by the path of the branch that counts them.
 pub type Counts = BTreeMap<String, Vec<u64>>;
 
+/// An input that lacks a branch, and the number of items that its entries have.
+#[derive(Debug, Clone, Copy)]
+pub struct FillInputs<'a> {
+    pub part: &'a TreePart,
+    pub counts: &'a Counts,
+}
+
 impl CopiedTree {
     /// Adds the branches of a further input that those before lack.
     ///
@@ -171,10 +178,11 @@ impl CopiedTree {
     pub fn fill(
         &self,
         basket: &FilledBasket,
-        (part, counts): (&TreePart, &Counts),
+        inputs: FillInputs<'_>,
         datime: u32,
         encoders: &mut Encoders,
     ) -> Result<HeldBasket> {
+        let FillInputs { part, counts } = inputs;
         let FilledBasket { branch: at, entries } = basket.clone();
         let too_many = |_| Error::limit("a basket of more than 4,294,967,295 entries");
         let count = u32::try_from(entries.end - entries.start).map_err(too_many)?;

@@ -27,7 +27,7 @@ use crate::error::{Error, Result};
 use directory::OpenDirectory;
 pub use existing::Existing;
 use free::Free;
-pub use tables::{DirectoryId, TableId};
+pub use tables::{DirectoryId, TableDestination, TableId};
 use tables::{OpenTable, OpenTables};
 
 /// The version of ROOT whose files these are like (`fVersion`).

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::StoredPage;
 use super::groups::InputGroup;
 use super::part::{ClusterPart, ColumnPart, NTuplePart};
 use super::take::TakenField;
@@ -101,11 +102,12 @@ impl OpenCluster {
         &self,
         pages: &BTreeMap<usize, Vec<PlacedPage>>,
         compression: u32,
-    ) -> (ClusterPart, Vec<(u64, u64)>) {
+    ) -> (ClusterPart, Vec<StoredPage>) {
         let mut placed = Vec::new();
         let column = |(at, suppressed): (usize, &bool)| {
             let pages = pages.get(&at).into_iter().flatten().map(|page| {
-                placed.push((page.offset, page.stored + CHECKSUM_LEN as u64));
+                let len = page.stored + CHECKSUM_LEN as u64;
+                placed.push(StoredPage { offset: page.offset, len });
                 (page.elements, placed.len() as u32 - 1)
             });
             let pages = pages.collect();

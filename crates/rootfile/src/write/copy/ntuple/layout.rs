@@ -34,8 +34,15 @@ pub struct UnionField {
     pub representations: Vec<Vec<Storage>>,
 }
 
-/// A column of the output: its field, the field's representation, and the position in that.
-pub type ColumnPlace = (usize, usize, usize);
+/// A column of the output.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ColumnPlace {
+    pub field: usize,
+    /// Which of the field's representations.
+    pub representation: usize,
+    /// The position in that.
+    pub position: usize,
+}
 
 /// All fields of the output.
 #[derive(Debug, Default)]
@@ -289,8 +296,13 @@ impl UnionSchema {
     pub fn columns(&self) -> Vec<ColumnPlace> {
         let mut all = Vec::new();
         for (field, UnionField { representations, .. }) in self.fields.iter().enumerate() {
-            for (at, columns) in representations.iter().enumerate() {
-                all.extend((0..columns.len()).map(|position| (field, at, position)));
+            for (representation, columns) in representations.iter().enumerate() {
+                let positions = 0..columns.len();
+                all.extend(positions.map(|position| ColumnPlace {
+                    field,
+                    representation,
+                    position,
+                }));
             }
         }
         all
@@ -307,7 +319,7 @@ impl UnionSchema {
         schema.fields = self.fields.iter().map(|field| field.field.clone()).collect();
         for (id, place) in (0..).zip(columns) {
             schema.columns.push(self.column(*place));
-            schema.fields[place.0].columns.push(id);
+            schema.fields[place.field].columns.push(id);
         }
         for place in 0..schema.fields.len() {
             if let Some(source) = schema.fields[place].source {
@@ -318,10 +330,12 @@ impl UnionSchema {
     }
 
     /// A column of the output, as header and footer describe it.
-    fn column(&self, (place, at, position): ColumnPlace) -> Column {
-        let Storage { kind, bits, range } = self.fields[place].representations[at][position];
-        let field = place as u32;
-        let representation = at as u16;
+    fn column(&self, place: ColumnPlace) -> Column {
+        let ColumnPlace { field, representation, position } = place;
+        let Storage { kind, bits, range } =
+            self.fields[field].representations[representation][position];
+        let field = field as u32;
+        let representation = representation as u16;
         Column { kind, bits, field, representation, deferred: false, range }
     }
 
@@ -330,7 +344,7 @@ impl UnionSchema {
         let mut late = LateColumns::default();
         for (id, place) in columns.iter().enumerate().skip(first) {
             late.columns.push(self.column(*place));
-            let shows = |field: &UnionField| field.field.source == Some(place.0 as u32);
+            let shows = |field: &UnionField| field.field.source == Some(place.field as u32);
             let shown = (0..).zip(&self.fields).filter(|(_, field)| shows(field));
             late.aliases.extend(shown.map(|(field, _): (u32, _)| (id as u32, field)));
         }

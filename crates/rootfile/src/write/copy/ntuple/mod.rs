@@ -30,8 +30,9 @@ use crate::known::{Known, Progress};
 use crate::ntuple::anchor::NEWEST;
 use crate::ntuple::column::Encoding;
 use crate::ntuple::{Anchor, Cluster, EnvelopeLink, RNTuple, Role, Schema};
-use crate::write::compression::{Compression, Encoders};
-use crate::write::file::{DirectoryId, FileWriter};
+use crate::write::compression::{Coding, Compression};
+use crate::write::copy::BlockNumbers;
+use crate::write::file::TableDestination;
 use crate::write::ntuple::anchor::TitledAnchor;
 use crate::write::ntuple::attributes::{self, LinkedSet};
 use crate::write::ntuple::description;
@@ -93,8 +94,8 @@ pub struct CopiedNTuple {
     entries: u64,
     /// Elements so far, by field and position of the column in its representation.
     elements: Vec<Vec<u64>>,
-    /// Offset and bytes, with the checksum, of the present input's pages, by cluster and place.
-    placed: Vec<Vec<(u64, u64)>>,
+    /// The present input's pages, by cluster and place.
+    placed: Vec<Vec<StoredPage>>,
     /// Which clusters of the planned inputs become one cluster of the output.
     groups: Groups,
     /// The last cluster, while it may get entries of further inputs.
@@ -103,11 +104,18 @@ pub struct CopiedNTuple {
     joined: BTreeMap<usize, BTreeMap<usize, Vec<PlacedPage>>>,
     /// Stored pages of zeros, by bytes before compression; where the present input's are.
     zeros: BTreeMap<usize, Bytes>,
-    zeros_placed: BTreeMap<usize, (u64, u64)>,
+    zeros_placed: BTreeMap<usize, StoredPage>,
     /// Compression of pages that are compressed anew; `None` where they are copied.
     compression: Option<Compression>,
     /// Attribute sets that have been written for it.
     linked: Vec<LinkedSet>,
+}
+
+/// Offset and bytes, with the checksum, of a page in the output.
+#[derive(Debug, Clone, Copy, Default)]
+struct StoredPage {
+    offset: u64,
+    len: u64,
 }
 
 /// A cluster of the output.
@@ -115,8 +123,8 @@ struct PlacedCluster<'a> {
     cluster: Cow<'a, ClusterPart>,
     /// Its entries, counted in the output.
     entries: Range<u64>,
-    /// Offset and bytes, with the checksum, of its pages in the output, by place.
-    placed: Vec<(u64, u64)>,
+    /// Its pages in the output, by place.
+    placed: Vec<StoredPage>,
 }
 
 /// A schema of inputs, the number of each of its fields in the output, and the bridge between both.
@@ -319,12 +327,7 @@ impl CopiedNTuple {
     ///
     /// # Errors
     /// As [`FileWriter::place`].
-    pub fn write_header(
-        &mut self,
-        to: &mut FileWriter,
-        directory: DirectoryId,
-        coding: (Compression, &mut Encoders),
-    ) -> Result<()> {
+    pub fn write_header(&mut self, to: TableDestination<'_>, coding: Coding<'_>) -> Result<()> {
         let first = &self.first.ntuple;
         let representations =
             |field: &UnionField| field.representations.first().map_or(0, Vec::len);
@@ -337,7 +340,7 @@ impl CopiedNTuple {
                     true => first.anchor.header.clone(),
                     false => {
                         let header = self.first.header.clone();
-                        blob(to, directory, header, first.anchor.header.length)?
+                        blob(to, header, first.anchor.header.length)?
                     }
                 };
                 (link, first.header_checksum())
@@ -347,7 +350,7 @@ impl CopiedNTuple {
                 self.columns.retain(|place| !self.late.contains(place));
                 let schema = self.layout.schema(&first.schema, &self.columns);
                 let (header, checksum) = description::header(&schema);
-                (compressed(to, directory, &header, coding)?, checksum)
+                (compressed(to, &header, coding)?, checksum)
             }
         };
         self.columns.extend_from_slice(&self.late);
@@ -359,7 +362,8 @@ impl CopiedNTuple {
     /// Begins the next input: its pages are placed from now on, in any order.
     pub fn begin(&mut self, part: &NTuplePart) {
         let pages = |one: &ClusterPart| one.places.len() + one.new_columns.len();
-        self.placed = part.clusters.iter().map(|one| vec![(0, 0); pages(one)]).collect();
+        self.placed =
+            part.clusters.iter().map(|one| vec![StoredPage::default(); pages(one)]).collect();
     }
 
     /// The key of a record with `len` bytes of pages.
@@ -371,8 +375,8 @@ impl CopiedNTuple {
     }
 
     /// Sets offset and bytes, with the checksum, of pages of the present input.
-    pub fn place(&mut self, (cluster, at): (usize, usize), offset: u64, len: usize) {
-        self.placed[cluster][at] = (offset, len as u64);
+    pub fn place(&mut self, page: BlockNumbers, offset: u64, len: usize) {
+        self.placed[page.owner][page.number] = StoredPage { offset, len: len as u64 };
     }
 
     /// Places the pages of new columns of a cluster that is copied.
@@ -381,16 +385,16 @@ impl CopiedNTuple {
     /// As [`FileWriter::place`].
     pub fn place_new(
         &mut self,
-        (part, cluster): (&NTuplePart, usize),
-        to: &mut FileWriter,
-        directory: DirectoryId,
+        part: &NTuplePart,
+        cluster: usize,
+        mut to: TableDestination<'_>,
     ) -> Result<()> {
         let (at, pages): (Vec<usize>, Vec<Bytes>) = part.new_pages(cluster).unzip();
-        let mut records = Records::new(to.place(directory)?, RECORD_MAX);
+        let mut records = Records::new(to.place()?, RECORD_MAX);
         let offsets = place_all(&pages, &mut records)?;
-        records.into_bytes().into_iter().for_each(|bytes| to.append(bytes));
+        records.into_bytes().into_iter().for_each(|bytes| to.writer.append(bytes));
         for ((at, offset), page) in at.into_iter().zip(offsets).zip(&pages) {
-            self.place((cluster, at), offset, page.len());
+            self.place(BlockNumbers { owner: cluster, number: at }, offset, page.len());
         }
         Ok(())
     }
@@ -404,12 +408,11 @@ impl CopiedNTuple {
         &mut self,
         group: usize,
         fields: JoinedFields,
-        to: &mut FileWriter,
-        directory: DirectoryId,
+        mut to: TableDestination<'_>,
     ) -> Result<()> {
-        let mut records = Records::new(to.place(directory)?, RECORD_MAX);
+        let mut records = Records::new(to.place()?, RECORD_MAX);
         let pages = fields.pages.place(&mut records)?;
-        records.into_bytes().into_iter().for_each(|bytes| to.append(bytes));
+        records.into_bytes().into_iter().for_each(|bytes| to.writer.append(bytes));
         self.joined.entry(group).or_default().extend(pages);
         Ok(())
     }
@@ -442,13 +445,9 @@ impl CopiedNTuple {
     ///
     /// # Errors
     /// As [`CopiedNTuple::end`].
-    pub fn end_open(
-        &mut self,
-        to: (&mut FileWriter, DirectoryId),
-        coding: (Compression, &mut Encoders),
-    ) -> Result<()> {
+    pub fn end_open(&mut self, to: TableDestination<'_>, coding: Coding<'_>) -> Result<()> {
         let Some(open) = self.open.take() else { return Ok(()) };
-        let cluster = self.made(&open, self.compression.unwrap_or(coding.0))?;
+        let cluster = self.made(&open, self.compression.unwrap_or(coding.compression))?;
         self.add_clusters(open.schema, &[cluster], to, coding)
     }
 
@@ -460,10 +459,10 @@ impl CopiedNTuple {
     pub fn end(
         &mut self,
         part: &NTuplePart,
-        to: (&mut FileWriter, DirectoryId),
-        coding: (Compression, &mut Encoders),
+        to: TableDestination<'_>,
+        coding: Coding<'_>,
     ) -> Result<()> {
-        let clusters = self.clusters(part, self.compression.unwrap_or(coding.0))?;
+        let clusters = self.clusters(part, self.compression.unwrap_or(coding.compression))?;
         self.add_clusters(part.schema.0, &clusters, to, coding)?;
         self.entries += part.entries;
         Ok(())
@@ -474,13 +473,14 @@ impl CopiedNTuple {
         &mut self,
         schema: usize,
         clusters: &[PlacedCluster<'_>],
-        to: (&mut FileWriter, DirectoryId),
-        (compression, encoders): (Compression, &mut Encoders),
+        to: TableDestination<'_>,
+        coding: Coding<'_>,
     ) -> Result<()> {
-        let compression = self.compression.unwrap_or(compression);
+        let compression = self.compression.unwrap_or(coding.compression);
+        let coding = Coding { compression, ..coding };
         let schemas = std::mem::take(&mut self.schemas);
         if let Some(bridge) = &schemas[schema].bridge {
-            self.place_zeros(clusters, bridge, to, (compression, encoders))?;
+            self.place_zeros(clusters, bridge, to, coding)?;
             for cluster in clusters {
                 self.cluster(cluster, bridge, compression)?;
             }
@@ -544,8 +544,8 @@ impl CopiedNTuple {
         &mut self,
         clusters: &[PlacedCluster<'_>],
         bridge: &Bridge,
-        (to, directory): (&mut FileWriter, DirectoryId),
-        (compression, encoders): (Compression, &mut Encoders),
+        mut to: TableDestination<'_>,
+        mut coding: Coding<'_>,
     ) -> Result<()> {
         let mut pages: BTreeMap<usize, Bytes> = BTreeMap::new();
         for PlacedCluster { cluster, .. } in clusters {
@@ -554,7 +554,7 @@ impl CopiedNTuple {
                 for (_, len) in zero_pages(zeros, field.bits(representation, 0)) {
                     let page = match self.zeros.get(&len) {
                         Some(page) => page.clone(),
-                        None => zero_page(len, compression, encoders)?,
+                        None => zero_page(len, coding.again())?,
                     };
                     self.zeros.insert(len, page.clone());
                     pages.insert(len, page);
@@ -565,14 +565,14 @@ impl CopiedNTuple {
         if pages.is_empty() {
             return Ok(());
         }
-        let place = to.place(directory)?;
+        let place = to.place()?;
         let key = CopiedNTuple::key(place, pages.values().map(Bytes::len).sum())?;
         let mut offset = place.offset + key.len() as u64;
-        to.append(key.into());
+        to.writer.append(key.into());
         for (len, page) in pages {
-            self.zeros_placed.insert(len, (offset, page.len() as u64));
+            self.zeros_placed.insert(len, StoredPage { offset, len: page.len() as u64 });
             offset += page.len() as u64;
-            to.append(page);
+            to.writer.append(page);
         }
         Ok(())
     }
@@ -588,7 +588,7 @@ impl CopiedNTuple {
         let stored: Vec<FieldPages<'_>> = stored.collect::<Result<_>>()?;
         let mut to = EnvelopeWriter::part();
         to.list(self.columns.len(), |to| {
-            for (place, representation, position) in &self.columns {
+            for ColumnPlace { field: place, representation, position } in &self.columns {
                 let FieldPages { columns, zeros, .. } = stored[*place];
                 if stored[*place].representation != *representation {
                     lists::suppressed(to);
@@ -623,13 +623,12 @@ impl CopiedNTuple {
     /// As [`FileWriter::place`]; `Limit`.
     pub fn finish(
         mut self,
-        to: &mut FileWriter,
-        directory: DirectoryId,
-        coding: (Compression, &mut Encoders),
+        to: TableDestination<'_>,
+        coding: Coding<'_>,
     ) -> Result<(Arc<dyn WritableObject>, u64)> {
         let title = std::mem::take(&mut self.first.title);
         let entries = self.entries;
-        let anchor = self.finish_anchor(to, directory, coding)?;
+        let anchor = self.finish_anchor(to, coding)?;
         Ok((Arc::new(TitledAnchor { anchor, title }), entries))
     }
 
@@ -641,23 +640,17 @@ impl CopiedNTuple {
         self,
         name: &str,
         schema_version: [u16; 2],
-        to: &mut FileWriter,
-        directory: DirectoryId,
-        coding: (Compression, &mut Encoders),
+        mut to: TableDestination<'_>,
+        coding: Coding<'_>,
     ) -> Result<LinkedSet> {
-        let anchor = self.finish_anchor(to, directory, coding)?;
-        let mut records = Records::new(to.place(directory)?, RECORD_MAX);
+        let anchor = self.finish_anchor(to.again(), coding)?;
+        let mut records = Records::new(to.place()?, RECORD_MAX);
         let set = LinkedSet::write(&mut records, &anchor, name, schema_version)?;
-        records.into_bytes().into_iter().for_each(|bytes| to.append(bytes));
+        records.into_bytes().into_iter().for_each(|bytes| to.writer.append(bytes));
         Ok(set)
     }
 
-    fn finish_anchor(
-        self,
-        to: &mut FileWriter,
-        directory: DirectoryId,
-        (compression, encoders): (Compression, &mut Encoders),
-    ) -> Result<Anchor> {
+    fn finish_anchor(self, mut to: TableDestination<'_>, mut coding: Coding<'_>) -> Result<Anchor> {
         let (header, checksum) =
             self.header.ok_or_else(|| Error::corrupt("an RNTuple without a header"))?;
         let mut groups = Vec::new();
@@ -672,14 +665,14 @@ impl CopiedNTuple {
             }
         };
         for list in self.lists.finish(self.columns.len()) {
-            let link = compressed(to, directory, &list.envelope, (compression, &mut *encoders))?;
+            let link = compressed(to.again(), &list.envelope, coding.again())?;
             groups.push(Group { entries: list.entries, clusters: list.clusters, link });
         }
         let version = attributes::version_with(self.version.min(NEWEST), &self.linked);
         let attribute_list = attributes::list(&self.linked);
         let kept = KeptFooter { extension: extension.unwrap_or_default(), attribute_list };
         let footer = lists::footer(version, checksum, &kept, &groups);
-        let footer = compressed(to, directory, &footer, (compression, encoders))?;
+        let footer = compressed(to, &footer, coding)?;
         Ok(Anchor { version, header, footer, max_key_size: RECORD_MAX })
     }
 }
@@ -710,14 +703,15 @@ pub fn may_copy_pages(cluster: &Cluster) -> bool {
 
 /// The columns of a schema in their order, by field, representation and position.
 fn columns_of(schema: &Schema) -> Vec<ColumnPlace> {
-    let mut all = vec![(0, 0, 0); schema.columns.len()];
+    let mut all = vec![ColumnPlace::default(); schema.columns.len()];
     for (field, description) in schema.fields.iter().enumerate() {
         if description.source.is_some() {
             continue;
         }
-        for (at, columns) in schema.representations(field as u32).iter().enumerate() {
+        let representations = schema.representations(field as u32);
+        for (representation, columns) in representations.iter().enumerate() {
             for (position, column) in columns.iter().enumerate() {
-                all[*column as usize] = (field, at, position);
+                all[*column as usize] = ColumnPlace { field, representation, position };
             }
         }
     }
@@ -730,41 +724,36 @@ fn is_in_one_record(Anchor { header, max_key_size, .. }: &Anchor) -> bool {
 }
 
 /// A page of zeros as it is stored, with its checksum.
-fn zero_page(len: usize, compression: Compression, encoders: &mut Encoders) -> Result<Bytes> {
+fn zero_page(len: usize, coding: Coding<'_>) -> Result<Bytes> {
     let mut stored = Vec::new();
-    encoders.compress(compression, &vec![0; len], &mut stored)?;
+    coding.encoders.compress(coding.compression, &vec![0; len], &mut stored)?;
     stored.extend_from_slice(&XxHash3_64::oneshot(&stored).to_le_bytes());
     Ok(stored.into())
 }
 
 /// A page that has its place, with `elements` as in [`PlacedPage`].
-fn placed_page(elements: i32, (offset, len): (u64, u64)) -> PlacedPage {
+fn placed_page(elements: i32, stored: StoredPage) -> PlacedPage {
+    let StoredPage { offset, len } = stored;
     let checksum = if elements < 0 { CHECKSUM_LEN as u64 } else { 0 };
     PlacedPage { elements, offset, stored: len.saturating_sub(checksum) }
 }
 
 /// Compresses an envelope and writes it.
 fn compressed(
-    to: &mut FileWriter,
-    directory: DirectoryId,
+    mut to: TableDestination<'_>,
     envelope: &[u8],
-    (compression, encoders): (Compression, &mut Encoders),
+    coding: Coding<'_>,
 ) -> Result<EnvelopeLink> {
-    let mut records = Records::new(to.place(directory)?, RECORD_MAX);
-    let link = records.envelope(envelope, compression, encoders)?;
-    records.into_bytes().into_iter().for_each(|bytes| to.append(bytes));
+    let mut records = Records::new(to.place()?, RECORD_MAX);
+    let link = records.envelope(envelope, coding.compression, coding.encoders)?;
+    records.into_bytes().into_iter().for_each(|bytes| to.writer.append(bytes));
     Ok(link)
 }
 
 /// Writes an envelope, which has `length` bytes before compression.
-fn blob(
-    to: &mut FileWriter,
-    directory: DirectoryId,
-    stored: Bytes,
-    length: u64,
-) -> Result<EnvelopeLink> {
-    let mut records = Records::new(to.place(directory)?, RECORD_MAX);
+fn blob(mut to: TableDestination<'_>, stored: Bytes, length: u64) -> Result<EnvelopeLink> {
+    let mut records = Records::new(to.place()?, RECORD_MAX);
     let link = records.stored_envelope(stored, length)?;
-    records.into_bytes().into_iter().for_each(|bytes| to.append(bytes));
+    records.into_bytes().into_iter().for_each(|bytes| to.writer.append(bytes));
     Ok(link)
 }

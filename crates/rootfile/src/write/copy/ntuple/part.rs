@@ -12,8 +12,8 @@ use super::replaced::ReplacedColumns;
 use crate::error::{Error, Result};
 use crate::ntuple::column::{Element, Encoding};
 use crate::ntuple::{Cluster, Column, Schema};
-use crate::write::copy::KeptEntries;
 use crate::write::copy::fill::content_max;
+use crate::write::copy::{BlockNumbers, KeptEntries, PageContent};
 
 /// The pages of one input's RNTuple.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +49,7 @@ pub(super) struct ClusterPart {
     /// Columns of the input with new pages instead of their own, in order.
     replaced: Vec<usize>,
     /// For each place the page's bytes before compression, and whether a checksum follows it.
-    contents: Vec<(usize, bool)>,
+    contents: Vec<PageContent>,
     /// By number; columns that were added while the input was written may be missing.
     pub columns: Vec<ColumnPart>,
 }
@@ -126,9 +126,8 @@ impl NTuplePart {
         })
     }
 
-    /// Bytes of a page before compression, and whether a checksum follows it.
-    pub fn content(&self, (cluster, at): (usize, usize)) -> (usize, bool) {
-        self.clusters[cluster].contents[at]
+    pub fn content(&self, page: BlockNumbers) -> PageContent {
+        self.clusters[page.owner].contents[page.number]
     }
 
     /// The number of the output's cluster that gets the taken entries of a cluster; `None` for a
@@ -226,7 +225,7 @@ impl ClusterPart {
             fields[column.field as usize].is_some() && !is_replaced
         };
         let columns = cluster.columns.iter().zip(&schema.columns);
-        let mut places: BTreeMap<(u64, u64), (u32, (usize, bool))> = BTreeMap::new();
+        let mut places: BTreeMap<(u64, u64), (u32, PageContent)> = BTreeMap::new();
         for (stored, column) in columns.clone().filter(|(_, column)| is_kept(column)) {
             for page in &stored.pages {
                 if page.further.is_some() {
@@ -236,7 +235,8 @@ impl ClusterPart {
                     return Err(Error::corrupt("a page with elements and no bytes"));
                 }
                 let bits = u64::from(page.elements) * u64::from(column.bits);
-                let content = (bits.div_ceil(8) as usize, page.checksum);
+                let len = bits.div_ceil(8) as usize;
+                let content = PageContent { len, has_checksum: page.checksum };
                 places.insert((page.range.start, page.range.end), (0, content));
             }
         }

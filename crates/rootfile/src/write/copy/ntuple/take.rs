@@ -52,7 +52,8 @@ impl NTuplePart {
     /// `Unsupported` for fields of a later version of the format; `Limit`.
     pub fn take(
         &self,
-        (cluster, field): (usize, u32),
+        cluster: usize,
+        field: u32,
         pages: &BTreeMap<usize, Bytes>,
         codecs: &mut Codecs,
     ) -> Result<TakenField> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::bridge::{Bridge, FieldPages, zero_pages};
-use super::layout::UnionSchema;
+use super::layout::{ColumnPlace, UnionSchema};
 use super::part::{ClusterPart, ColumnPart, NTuplePart, entries_max};
 use super::{CopiedNTuple, SourceNTuple};
 use crate::error::{ErrorKind, Result};
@@ -99,7 +99,8 @@ fn fields_of_one_path_are_one_field() {
     assert_eq!(fields[1], [Some(1), Some(0)]);
     assert_eq!(fields[2], [Some(0), Some(1)]);
     assert!(!layout.is_extended);
-    assert_eq!(layout.columns(), [(0, 0, 0), (1, 0, 0)]);
+    let column = |field| ColumnPlace { field, ..ColumnPlace::default() };
+    assert_eq!(layout.columns(), [column(0), column(1)]);
     assert_eq!(layout.path(1), "y");
 }
 
@@ -148,7 +149,8 @@ fn types_must_be_the_same_and_encodings_need_not() {
     let plain = schema(&[number("x")]);
     let (layout, _) = layout(&[plain.clone(), split.clone()], Missing::Strict).unwrap();
     assert!(layout.is_extended);
-    assert_eq!(layout.columns(), [(0, 0, 0), (0, 1, 0)]);
+    let column = |representation| ColumnPlace { representation, ..ColumnPlace::default() };
+    assert_eq!(layout.columns(), [column(0), column(1)]);
     assert_eq!(layout.representation(0, &plain, &[0]), Some(0));
     assert_eq!(layout.representation(0, &split, &[0]), Some(1));
 }
