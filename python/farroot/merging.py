@@ -42,7 +42,7 @@ class Merged:
         seconds: From the call to the end.
 
     Example:
-        >>> merged = farroot.merge("all.root", ["events.root", "more.root"], overwrite=True)
+        >>> merged = farroot.merge(["events.root", "more.root"], "all.root", overwrite=True)
         >>> merged.sources, merged.objects, merged.notes[0]
         (2, 1, 'pt is in 1 of 2 inputs only')
     """
@@ -78,8 +78,8 @@ class _Choice:
 
 @taken
 def merge(
-    target: str | os.PathLike[str],
     sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    target: str | os.PathLike[str],
     *,
     overwrite: bool = False,
     append: bool = False,
@@ -102,8 +102,8 @@ def merge(
     it is complete.
 
     Args:
-        target: A path or an address.
         sources: One or several addresses, which may be globs as for :func:`farroot.iterate`.
+        target: A path or an address; the last argument, as of :func:`farroot.copy`.
         overwrite: Whether to replace a file that is there.
         append: Whether the sources are added to a file that is there. It grows in place where
             possible, and has its old content until the merge is complete.
@@ -132,7 +132,7 @@ def merge(
         KeyInFileError: no source has an object of ``only``.
 
     Example:
-        >>> merged = farroot.merge("all.root", ["events.root", "more.root"], overwrite=True)
+        >>> merged = farroot.merge(["events.root", "more.root"], "all.root", overwrite=True)
         >>> merged.tables, merged.histograms
         ({'Events': 6}, 2)
     """

@@ -405,7 +405,7 @@ def by_merge(case: Case) -> Values:
     _need(case.is_whole and case.is_stored and case.cut is None and case.table.is_one)
     with tempfile.TemporaryDirectory() as folder:
         out = f"{folder}/o.root"
-        farroot.merge(out, [str(path) for path in case.table.paths])
+        farroot.merge([str(path) for path in case.table.paths], out)
         found = farroot.open(f"{out}:{case.table.within}").arrays(case.asked)
         return to_values(found, case)
 
@@ -422,7 +422,7 @@ def by_append(case: Case, is_command: bool, is_first: bool) -> Values:
         if is_command:
             command("merge", "-a", out, *(others or [first]), "--missing", "filter")
         else:
-            farroot.merge(out, others or [first], append=True, missing="filter")
+            farroot.merge(others or [first], out, append=True, missing="filter")
         table = farroot.open(f"{out}:{case.table.within}")
         assert table.num_entries == (entries if others else 2 * entries)
         before = 0 if others or is_first else entries

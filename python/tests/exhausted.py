@@ -174,7 +174,7 @@ def _copied(path: str, how: str) -> None:
     tables = list(_tables(path))
     try:
         if how == "merge":
-            farroot.merge(target, [path, path])
+            farroot.merge([path, path], target)
         for table in tables if how != "merge" else ():
             cut = next((f"{name} > 0" for name in _names(table)), None)
             if how == "skim":

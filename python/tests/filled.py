@@ -58,9 +58,9 @@ def of_three(
     inputs = [write(folder / f"{at}.root", both[: 1 + (at != lacks)]) for at in range(3)]
     output = folder / "all.root"
     with pytest.raises(farroot.UnsupportedError, match=name):
-        farroot.merge(output, inputs)
+        farroot.merge(inputs, output)
     assert not output.exists()
-    assert farroot.merge(output, inputs, missing="union").tables == {"Events": 3 * ENTRIES}
+    assert farroot.merge(inputs, output, missing="union").tables == {"Events": 3 * ENTRIES}
     there, nothing = values(columns, name), [columns[name][1]] * ENTRIES
     parts = [nothing if at == lacks else there for at in range(3)]
     return output, [*parts[0], *parts[1], *parts[2]]

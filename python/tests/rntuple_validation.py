@@ -149,7 +149,7 @@ def compare_copies(folder: Path) -> dict[str, str | None]:
 
 
 def _merge(path: Path, target: Path) -> None:
-    farroot.merge(target, [path])
+    farroot.merge([path], target)
 
 
 def _skim(path: Path, target: Path) -> None:

@@ -245,7 +245,7 @@ def _skimmed(inputs: list[Path], output: Path) -> None:
 
 def _merged(count: int) -> Callable[[list[Path], Path], None]:
     def merge(inputs: list[Path], output: Path) -> None:
-        farroot.merge(output, inputs[:count])
+        farroot.merge(inputs[:count], output)
 
     return merge
 

@@ -68,7 +68,7 @@ def appended(output: Path, other: Path) -> list[Written]:
         return answer(asked, OK) if asked.name in ("write", "sync") else None
 
     with scripted(output.read_bytes(), keeps) as server:
-        merged = farroot.merge(f"root://127.0.0.1:{server.port}//all.root", other, append=True)
+        merged = farroot.merge(other, f"root://127.0.0.1:{server.port}//all.root", append=True)
         assert not any("cop" in note for note in merged.notes)
         output.write_bytes(server.content)
     return writes

@@ -91,7 +91,7 @@ def test_skims_and_merges_do_not_convert_what_is_copied(tmp_path: Path) -> None:
     a = file_of(tmp_path / "a.root", {"x": np.arange(3, dtype="i4")})
     b = file_of(tmp_path / "b.root", {"x": np.arange(3, dtype="i8")})
     for run in (
-        lambda: farroot.merge(tmp_path / "o.root", [a, b]),
+        lambda: farroot.merge([a, b], tmp_path / "o.root"),
         lambda: farroot.skim([f"{a}:t", f"{b}:t"], tmp_path / "o.root"),
         lambda: farroot.skim([f"{a}:t", f"{b}:t"], tmp_path / "o.root", format="rntuple"),
         lambda: farroot.skim([f"{a}:t", f"{b}:t"], tmp_path / "o.parquet"),
@@ -146,7 +146,7 @@ assert farroot.open("0.root")["t/x"].array().tolist() == [0]
 kept = []
 while len(os.listdir("/proc/self/fd")) < {others}:
     kept.append(open("0.root", "rb"))
-farroot.merge("o.root", inputs)
+farroot.merge(inputs, "o.root")
 chained = farroot.chain([f"{{path}}:t" for path in inputs])
 assert chained["x"].array().tolist() == list(range(150))
 """
@@ -177,7 +177,7 @@ def test_arrays_of_another_shape_are_not_reshaped(tmp_path: Path, shape: tuple[i
     with pytest.raises(farroot.Error, match=r"leaf x.*b\.root"):
         farroot.skim([f"{a}:t", f"{b}:t"], output)
     with pytest.raises(farroot.Error, match=r"leaf x.*b\.root"):
-        farroot.merge(output, [a, b])
+        farroot.merge([a, b], output)
     assert not output.exists()
 
 

@@ -160,13 +160,13 @@ def test_calls_for_many_files_name_credentials_as_open_does(
     print(copied)
     given: dict[str, Any] = {"token": TOKEN, "insecure": True}
     assert [entries for *_, entries in farroot.num_entries(files, **given)] == [10]
-    merged = farroot.merge(tmp_path / "merged.root", [*files], **given)
+    merged = farroot.merge([*files], tmp_path / "merged.root", **given)
     skimmed = farroot.skim(files, tmp_path / "few.root", cut="x > 6", **given)
     assert (merged.tables, skimmed.entries) == ({"t": 10}, 3)
     print(merged, skimmed)
 
     def merge(files: dict[str, str], **credentials: Any) -> list[farroot.Merged]:
-        return [farroot.merge(tmp_path / "none.root", [*files], **credentials)]
+        return [farroot.merge([*files], tmp_path / "none.root", **credentials)]
 
     for call in (farroot.iterate, farroot.concatenate, farroot.chain, farroot.num_entries, merge):
         with pytest.raises(farroot.Error):

@@ -53,7 +53,7 @@ def data(*names: str) -> list[str]:
 
 
 def merge(output: Path, inputs: list[str], **options: Any) -> None:
-    farroot.merge(output, inputs, reproducible=True, **options)
+    farroot.merge(inputs, output, reproducible=True, **options)
 
 
 def skim(output: Path, sources: Any, *arguments: Any, **options: Any) -> None:

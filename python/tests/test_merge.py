@@ -46,7 +46,7 @@ def test_a_file_twice_over(corpus: Path, tmp_path: Path, name: str) -> None:
     path = corpus / name
     if not path.exists():
         pytest.skip(f"{name} is not in this corpus")
-    merged = farroot.merge(tmp_path / "twice.root", [path, path])
+    merged = farroot.merge([path, path], tmp_path / "twice.root")
     assert merged.tables
     for reader in (farroot, uproot):
         with reader.open(path) as before, reader.open(tmp_path / "twice.root") as after:
@@ -65,13 +65,13 @@ def test_a_file_twice_over(corpus: Path, tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("kind", ["tree", "rntuple"])
 def test_order_histograms_and_directories(tmp_path: Path, kind: str) -> None:
     inputs = [made_of(tmp_path / f"{n}.root", 10 * n, kind=kind) for n in range(3)]
-    merged = farroot.merge(tmp_path / "all.root", inputs)
+    merged = farroot.merge(inputs, tmp_path / "all.root")
     assert (merged.sources, merged.tables, merged.histograms) == (3, {"t": 30}, 1)
     with uproot.open(tmp_path / "all.root") as file:
         assert file["t"].arrays()["n"].tolist() == list(range(30))
         expected = np.histogram(np.arange(30), bins=4, range=(0, 40))[0]
         assert file["below/h"].values().tolist() == expected.tolist()
-    merged = farroot.merge(tmp_path / "sums.root", inputs, trees=False)
+    merged = farroot.merge(inputs, tmp_path / "sums.root", trees=False)
     assert (merged.sources, merged.tables, merged.histograms) == (3, {}, 1)
 
 
@@ -80,7 +80,7 @@ def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
     outputs = [tmp_path / "one" / "f.root", tmp_path / "two" / "f.root"]
     for output in outputs:
         output.parent.mkdir()
-        farroot.merge(output, inputs, reproducible=True)
+        farroot.merge(inputs, output, reproducible=True)
     assert outputs[0].read_bytes() == outputs[1].read_bytes()
 
 
@@ -120,7 +120,7 @@ def test_more_histograms_than_are_decoded_at_a_time(tmp_path: Path) -> None:
         many_histograms(tmp_path / "3.root", 300, names),
     ]
     output = tmp_path / "all.root"
-    merged = farroot.merge(output, inputs, reproducible=True)
+    merged = farroot.merge(inputs, output, reproducible=True)
     assert (merged.tables, merged.histograms, merged.objects) == ({"t": 321}, MANY + 200, 2)
     assert sum("is in 2 of 3 inputs only" in note for note in merged.notes) == 10
     assert sum("last is not the same in all inputs" in note for note in merged.notes) == 1
@@ -136,7 +136,7 @@ def test_more_histograms_than_are_decoded_at_a_time(tmp_path: Path) -> None:
         assert file["last"] == "of 1"
     again = tmp_path / "again" / "all.root"
     again.parent.mkdir()
-    farroot.merge(again, inputs, reproducible=True)
+    farroot.merge(inputs, again, reproducible=True)
     assert again.read_bytes() == output.read_bytes()
 
 
@@ -148,7 +148,7 @@ def test_other_kinds_among_many_histograms_leave_nothing(tmp_path: Path) -> None
         file[names[-1]] = "no histogram"
     for inputs in ([first, second], [second, first]):
         with pytest.raises(farroot.UnsupportedError, match=rf"{names[-1]}.*not of the kind"):
-            farroot.merge(tmp_path / "all.root", inputs)
+            farroot.merge(inputs, tmp_path / "all.root")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["1.root", "2.root"]
 
 
@@ -159,7 +159,7 @@ import sys
 import farroot
 
 farroot.config(decode_threads=int(sys.argv[1]))
-farroot.merge(sys.argv[3], sys.argv[4:], reproducible=True, **json.loads(sys.argv[2]))
+farroot.merge(sys.argv[4:], sys.argv[3], reproducible=True, **json.loads(sys.argv[2]))
 """
 
 
@@ -196,7 +196,7 @@ def test_bytes_are_the_same_for_any_number_of_threads(tmp_path: Path, missing: s
     more = () if missing == "strict" else ("more",)
     inputs = [all_kinds(tmp_path / "0.root", 0), all_kinds(tmp_path / "1.root", 5_000, *more)]
     output = tmp_path / "all.root"
-    assert farroot.merge(output, inputs, missing=missing, reproducible=True).tables == {
+    assert farroot.merge(inputs, output, missing=missing, reproducible=True).tables == {
         "t": 10_000,
         "n": 10_000,
     }
@@ -210,13 +210,13 @@ def test_inputs_that_do_not_fit_leave_nothing(tmp_path: Path) -> None:
     output = tmp_path / "all.root"
     for first, second in ((few, more), (more, few)):
         with pytest.raises(farroot.UnsupportedError, match=rf"more.*{second.name}"):
-            farroot.merge(output, [first, second])
+            farroot.merge([first, second], output)
     with pytest.raises(farroot.InvalidArgumentError, match="one of the inputs"):
-        farroot.merge(few, [few, few], overwrite=True)
+        farroot.merge([few, few], few, overwrite=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["few.root", "more.root"]
-    assert farroot.merge(output, [few, more], missing="filter").tables == {"t": 20}
+    assert farroot.merge([few, more], output, missing="filter").tables == {"t": 20}
     with pytest.raises(farroot.Error, match="there already"):
-        farroot.merge(output, [few])
+        farroot.merge([few], output)
 
 
 def test_inputs_that_cannot_be_read_are_left_out_when_asked(tmp_path: Path) -> None:
@@ -225,14 +225,14 @@ def test_inputs_that_cannot_be_read_are_left_out_when_asked(tmp_path: Path) -> N
     cut.write_bytes(good[0].read_bytes()[:300])
     inputs, output = [cut, good[0], gone, good[1]], tmp_path / "all.root"
     with pytest.raises(farroot.Error, match=r"cut\.root"):
-        farroot.merge(output, inputs)
-    merged = farroot.merge(output, inputs, skip_bad=True)
+        farroot.merge(inputs, output)
+    merged = farroot.merge(inputs, output, skip_bad=True)
     assert (merged.sources, merged.tables) == (2, {"t": 20})
     notes = sorted(merged.notes)
     assert len(notes) == 2
     assert all(str(path) in " ".join(notes) for path in (cut, gone))
     with pytest.raises(farroot.NotFoundError, match="no input"):
-        farroot.merge(tmp_path / "none.root", [cut, gone], skip_bad=True)
+        farroot.merge([cut, gone], tmp_path / "none.root", skip_bad=True)
 
 
 #: Writes a tree of references to objects, as a process of its own, and prints its name.
@@ -287,8 +287,8 @@ def test_references_name_the_process_of_their_input(tmp_path: Path) -> None:
     paths = [tmp_path / f"{name}.root" for name in "abc"]
     a, b, c = (by_root(REFERENCES, path).strip() for path in paths)
     two, all_of_them = tmp_path / "two.root", tmp_path / "all.root"
-    farroot.merge(two, paths[:2])
-    notes = farroot.merge(all_of_them, [paths[2], two, paths[1]]).notes
+    farroot.merge(paths[:2], two)
+    notes = farroot.merge([paths[2], two, paths[1]], all_of_them).notes
     assert [note.split()[2] for note in notes] == [f"{two}:", f"{paths[1]}:"]
     processes = [by_root(PROCESS, all_of_them, number).strip() for number in range(3)]
     assert processes == [c, a, b]
@@ -318,5 +318,5 @@ for entry in range(after.GetEntries()):
 @pytest.mark.parametrize("name", ["uproot-HZZ.root", "uproot-HZZ-zstd.root"])
 def test_root_reads_what_was_merged(corpus: Path, tmp_path: Path, name: str) -> None:
     path = corpus / name
-    farroot.merge(tmp_path / "twice.root", [path, path])
+    farroot.merge([path, path], tmp_path / "twice.root")
     by_root(BY_ROOT, path, tmp_path / "twice.root")

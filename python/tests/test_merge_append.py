@@ -34,8 +34,8 @@ def test_an_output_that_is_there_comes_first(tmp_path: Path) -> None:
     first, second = (written(tmp_path / f"{n}.root", n) for n in (0, 10))
     output = tmp_path / "all.root"
     # As with hadd, a file that is not there is made.
-    farroot.merge(output, first, append=True)
-    merged = farroot.merge(output, [second, first], append=True)
+    farroot.merge(first, output, append=True)
+    merged = farroot.merge([second, first], output, append=True)
     assert (merged.sources, merged.tables) == (3, {"d/t": 9, "n": 9})
     with farroot.open(checked(output)) as file:
         for table in ("d/t", "n"):
@@ -55,7 +55,7 @@ def test_an_output_that_cannot_be_read_is_not_replaced(tmp_path: Path) -> None:
     for content in (b"no file of ROOT", bad):
         output.write_bytes(content)
         with pytest.raises(farroot.Error, match=r"all\.root"):
-            farroot.merge(output, good, append=True, skip_bad=True)
+            farroot.merge(good, output, append=True, skip_bad=True)
         assert output.read_bytes() == content
 
 
@@ -81,7 +81,7 @@ def test_the_output_grows_in_place(tmp_path: Path) -> None:
     inode = output.stat().st_ino
     for times in range(1, 4):
         before = output.read_bytes()
-        merged = farroot.merge(output, other, append=True)
+        merged = farroot.merge(other, output, append=True)
         assert output.stat().st_ino == inode
         after = checked(output).read_bytes()
         assert stays(before, after)
@@ -122,10 +122,10 @@ def test_columns_that_one_of_them_lacks(tmp_path: Path, missing: Any) -> None:
                 file.mktree("t", kept)
                 file["n"] = kept
         if is_appended:
-            farroot.merge(output, first, append=True, missing=missing)
+            farroot.merge(first, output, append=True, missing=missing)
             outputs.append(checked(output))
         else:
-            farroot.merge(second, [output, first], missing=missing)
+            farroot.merge([output, first], second, missing=missing)
             outputs.append(checked(second))
     appended, merged = (farroot.open(path) for path in outputs)
     for table in ("t", "n"):
@@ -138,7 +138,7 @@ def test_the_output_is_copied_where_it_cannot_grow(tmp_path: Path) -> None:
     """All baskets are compressed anew, or the file is of a kind that no update takes."""
     output, other = written(tmp_path / "all.root", 0), written(tmp_path / "other.root", 10)
     inode = output.stat().st_ino
-    merged = farroot.merge(output, other, append=True, recompress=farroot.LZ4(4))
+    merged = farroot.merge(other, output, append=True, recompress=farroot.LZ4(4))
     assert merged.tables == {"d/t": 6, "n": 6}
     assert output.stat().st_ino != inode
     assert farroot.open(checked(output))["h"].values().tolist() == [3, 3, 0]
@@ -150,7 +150,7 @@ def test_the_output_is_copied_where_it_cannot_grow(tmp_path: Path) -> None:
     more = tmp_path / "more.root"
     with farroot.recreate(more) as file:
         file["new"] = "new"
-    merged = farroot.merge(unclosed, more, append=True)
+    merged = farroot.merge(more, unclosed, append=True)
     assert any("cannot grow in place" in note for note in merged.notes)
     assert set(farroot.open(checked(unclosed)).keys(cycle=False)) == {*before, "new"}
 
@@ -162,7 +162,7 @@ def test_an_append_that_fails_changes_nothing(tmp_path: Path) -> None:
     with farroot.recreate(other) as file:
         file.mktree("d/t", {"x": ["texts"]})
     with pytest.raises(farroot.UnsupportedError, match=r"other\.root"):
-        farroot.merge(output, other, append=True)
+        farroot.merge(other, output, append=True)
     assert output.read_bytes() == before
     with pytest.raises(farroot.InvalidArgumentError, match="one of the inputs"):
         farroot.merge(output, output, append=True)
@@ -175,14 +175,14 @@ def test_the_output_keeps_what_is_not_chosen(tmp_path: Path) -> None:
     output, other = written(tmp_path / "all.root", 0), written(tmp_path / "other.root", 10)
     how: list[dict[str, Any]] = [{}, {"recompress": farroot.LZ4(4)}]
     for options in how:
-        merged = farroot.merge(output, other, append=True, only="d", **options)
+        merged = farroot.merge(other, output, append=True, only="d", **options)
         assert merged.tables["n"] == 3
     with farroot.open(checked(output)) as file:
         assert {"h", "n", "note", "d/t", "d/h"} <= set(file.keys(cycle=False))
         assert (file["d/t"].num_entries, file["n"].num_entries) == (9, 3)
         assert file["h"].values().tolist() == [3, 0, 0]
         assert file["d/h"].values().tolist() == [3, 6, 0]
-    farroot.merge(output, other, append=True, trees=False)
+    farroot.merge(other, output, append=True, trees=False)
     assert farroot.open(output)["d/t"].num_entries == 9
 
 
@@ -191,7 +191,7 @@ def test_objects_are_chosen_by_path(tmp_path: Path) -> None:
     output = tmp_path / "all.root"
 
     def keys(**chosen: Any) -> set[str]:
-        farroot.merge(output, inputs, overwrite=True, **chosen)
+        farroot.merge(inputs, output, overwrite=True, **chosen)
         return set(farroot.open(output).keys(cycle=False))
 
     assert keys(only="d") == {"d", "d/t", "d/h"}
@@ -202,4 +202,4 @@ def test_objects_are_chosen_by_path(tmp_path: Path) -> None:
     with pytest.raises(farroot.KeyInFileError, match='no input has an object "x'):
         keys(only=["d", "x*"])
     with pytest.raises(farroot.ArgumentTypeError, match="only has paths"):
-        farroot.merge(output, inputs, only=[1])  # type: ignore[list-item]
+        farroot.merge(inputs, output, only=[1])  # type: ignore[list-item]

@@ -52,7 +52,7 @@ def checked(path: Path) -> Path:
 
 
 def merged(output: Path, inputs: list[Path], **how: Any) -> Path:
-    farroot.merge(output, inputs, overwrite=True, reproducible=True, **how)
+    farroot.merge(inputs, output, overwrite=True, reproducible=True, **how)
     return checked(output)
 
 
@@ -99,7 +99,7 @@ def test_filter_leaves_out_what_the_first_lacks(tmp_path: Path) -> None:
     assert ntuple.keys(recursive=False) == ["number", "records"]
     assert ak.to_list(ntuple["records"].array()) == 2 * filled.values(COLUMNS, "records")
     with pytest.raises(farroot.UnsupportedError, match=r"more\.root.*that this one lacks|text"):
-        farroot.merge(output, [more, few], missing="filter", overwrite=True)
+        farroot.merge([more, few], output, missing="filter", overwrite=True)
 
 
 def test_fields_in_other_orders_are_the_same(tmp_path: Path) -> None:
@@ -232,9 +232,9 @@ def test_everything_that_root_writes(ntuples_of_root: Path, tmp_path: Path) -> N
         output, inputs = tmp_path / "pair.root", [paths[name] for name in pair]
         if len({kinds[name] for name in pair if name in kinds}) > 1:
             with pytest.raises(farroot.UnsupportedError, match="where the inputs before have"):
-                farroot.merge(output, inputs, missing="union", overwrite=True)
+                farroot.merge(inputs, output, missing="union", overwrite=True)
             continue
-        farroot.merge(output, inputs, missing="union", overwrite=True)
+        farroot.merge(inputs, output, missing="union", overwrite=True)
         checked(output)
         found = farroot.open(output)["events"].arrays()
         begin = 0

@@ -56,7 +56,7 @@ def test_compressed_anew(tmp_path: Path, kind: str) -> None:
         outputs = [tmp_path / name / "out.root" for name in ("one", "two")]
         for output in outputs:
             output.parent.mkdir(exist_ok=True)
-            farroot.merge(output, inputs, recompress=said, reproducible=True, overwrite=True)
+            farroot.merge(inputs, output, recompress=said, reproducible=True, overwrite=True)
         assert outputs[0].read_bytes() == outputs[1].read_bytes()
         sizes.append(outputs[0].stat().st_size)
         for reader in (farroot, uproot):
@@ -71,9 +71,9 @@ def test_compressed_anew(tmp_path: Path, kind: str) -> None:
 def test_small_baskets_are_joined(tmp_path: Path, anew: dict[str, Any]) -> None:
     inputs = [small_baskets(tmp_path / f"{at}.root", at * ENTRIES) for at in range(5)]
     output = tmp_path / "all.root"
-    farroot.merge(output, inputs)
+    farroot.merge(inputs, output)
     expected, before = contents(output), farroot.open(output)["t"]
-    farroot.merge(output, inputs, basket_size="64 KB", overwrite=True, **anew)
+    farroot.merge(inputs, output, basket_size="64 KB", overwrite=True, **anew)
     assert contents(output) == expected
     after = farroot.open(output)["t"]
     assert all(branch.num_baskets >= 10 for branch in before.branches)
@@ -82,7 +82,7 @@ def test_small_baskets_are_joined(tmp_path: Path, anew: dict[str, Any]) -> None:
         part = after["list"].array(entry_start=start, entry_stop=stop)
         assert ak.to_list(part) == expected[2][start:stop]  # type: ignore[index]
     with pytest.raises(farroot.InvalidArgumentError, match="1 KB to 16 MB"):
-        farroot.merge(output, inputs, basket_size=10, overwrite=True)
+        farroot.merge(inputs, output, basket_size=10, overwrite=True)
 
 
 def test_joined_with_what_is_filled(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_joined_with_what_is_filled(tmp_path: Path) -> None:
     with farroot.recreate(few) as file:
         file.mktree("t", {"number": np.arange(10)})
     output = tmp_path / "all.root"
-    farroot.merge(output, [few, more, few], missing="union", basket_size="1 MB")
+    farroot.merge([few, more, few], output, missing="union", basket_size="1 MB")
     tree = farroot.open(output)["t"]
     lists = ak.to_list(farroot.open(more)["t"]["list"].array())
     assert ak.to_list(tree["list"].array()) == [[]] * 10 + lists + [[]] * 10
@@ -123,7 +123,7 @@ def test_root_reads_what_was_joined(tmp_path: Path) -> None:
     }
     for name, how in ways.items():
         output = tmp_path / f"{name}.root"
-        farroot.merge(output, inputs, **how)
+        farroot.merge(inputs, output, **how)
         said.append(by_root(BY_ROOT, output))
     assert said[0] == said[1] == said[2]
 
@@ -140,7 +140,7 @@ def test_a_basket_with_other_entries_than_its_tree_says(tmp_path: Path, more: in
     content[at : at + 4] = (entries + more).to_bytes(4, "big")
     path.write_bytes(content)
     with pytest.raises(farroot.CorruptError) as raised:
-        farroot.merge(output, [path], basket_size="64 KB")
+        farroot.merge([path], output, basket_size="64 KB")
     assert f"{entries + more} entries, where its tree has {entries}" in str(raised.value)
     assert not output.exists()
 
@@ -184,7 +184,7 @@ def test_baskets_without_offsets_are_made_anew(tmp_path: Path, anew: dict[str, A
         by_root(GENERATED, path, entries)
     expected = [row for path in inputs for row in farroot.open(path)["t"].arrays().to_list()]
     output = tmp_path / "all.root"
-    farroot.merge(output, inputs, **anew)
+    farroot.merge(inputs, output, **anew)
     assert farroot.open(output)["t"].arrays().to_list() == expected
     # uproot reads texts of such baskets as empty, those of the inputs, too.
     numbers = ["i", "n", "a", "v"]

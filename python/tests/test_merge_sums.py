@@ -60,7 +60,7 @@ def compared(folder: Path, cases: list[list[Path]]) -> None:
     for at, inputs in enumerate(cases):
         ours, theirs = folder / f"ours-{at}.root", folder / f"theirs-{at}.root"
         by_hadd(theirs, inputs)
-        farroot.merge(ours, inputs)
+        farroot.merge(inputs, ours)
         outputs += [ours, theirs]
     # In one process, as ROOT takes long to begin.
     said = call(*(f'tell_all("{path}"); puts("{END}");' for path in outputs))
@@ -104,4 +104,4 @@ def test_what_hadd_adds_by_number_is_an_error(tmp_path: Path) -> None:
         ]
     call(*lines)
     with pytest.raises(farroot.UnsupportedError, match=r"b\.root|other labels"):
-        farroot.merge(tmp_path / "all.root", paths)
+        farroot.merge(paths, tmp_path / "all.root")

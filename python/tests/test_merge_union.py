@@ -48,7 +48,7 @@ def test_items_that_a_counter_of_the_input_counts_are_zeros(tmp_path: Path) -> N
             file.mktree("Events", {"Muon": zipped["Muon"].type.content}).extend(zipped)
     for inputs in ([few, more], [more, few]):
         output = tmp_path / "all.root"
-        farroot.merge(output, inputs, missing="union", overwrite=True)
+        farroot.merge(inputs, output, missing="union", overwrite=True)
         parts = [ak.to_list(eta) if path == more else ak.to_list(pt * 0) for path in inputs]
         for reader in (farroot, uproot):
             tree = reader.open(output)["Events"]
@@ -65,7 +65,7 @@ def test_inputs_without_entries_lack_what_they_like(tmp_path: Path) -> None:
     full = written(tmp_path / "full.root", ("number", "list"))
     for inputs in ([empty, full], [full, empty], [full, empty, full, empty]):
         output = tmp_path / "all.root"
-        farroot.merge(output, inputs, missing="union", overwrite=True)
+        farroot.merge(inputs, output, missing="union", overwrite=True)
         times = inputs.count(full)
         for reader in (farroot, uproot):
             tree = reader.open(output)["Events"]
@@ -78,7 +78,7 @@ def test_large_inputs_are_filled_in_several_baskets(tmp_path: Path) -> None:
     for path, columns in ((few, ["x"]), (more, ["x", "y"])):
         with farroot.recreate(path) as file:
             file.mktree("t", {name: np.arange(count, dtype="f8") for name in columns})
-    farroot.merge(tmp_path / "all.root", [more, few], missing="union", reproducible=True)
+    farroot.merge([more, few], tmp_path / "all.root", missing="union", reproducible=True)
     y = farroot.open(tmp_path / "all.root")["t"]["y"]
     assert y.num_baskets > 3
     assert y.array().tolist() == [*range(count), *[0.0] * count]
@@ -120,7 +120,7 @@ def test_root_reads_what_was_filled(tmp_path: Path) -> None:
         more = written(tmp_path / f"{jagged}.root", names, jagged=jagged)
         for first, second in ((few, more), (more, few)):
             output = tmp_path / f"{first.stem}-{second.stem}.root"
-            farroot.merge(output, [first, second], missing="union")
+            farroot.merge([first, second], output, missing="union")
             outputs.append(output)
             expected += there + lacking if first == more else lacking + there
     assert by_root(BY_ROOT, *outputs).splitlines() == expected

@@ -166,7 +166,7 @@ def test_a_merge_appends_to_a_file_of_root(tmp_path: Path, flushed: int) -> None
         before = {name: file["d/t"][name].array() for name in names}
     inode = path.stat().st_ino
     for times in (2, 3):
-        merged = farroot.merge(path, other, append=True)
+        merged = farroot.merge(other, path, append=True)
         assert merged.tables == {"d/t": 25 * times}
     assert path.stat().st_ino == inode
     expected = {name: 3 * ak.to_list(each) for name, each in before.items()}
@@ -188,7 +188,7 @@ def test_root_reads_a_file_to_which_merges_have_appended(tmp_path: Path) -> None
             file["n"] = fields
             file["d/h"] = np.histogram(np.arange(3), bins=3)
     for _ in range(2):
-        farroot.merge(path, other, append=True)
+        farroot.merge(other, path, append=True)
     read = read_by_root(checked(path), "d/t", names)
     read["byte"] = [ord(each) if isinstance(each, str) else each for each in read["byte"]]
     assert read == {name: 3 * ak.to_list(ak.Array(column)) for name, column in columns.items()}
@@ -235,7 +235,7 @@ def test_a_merge_appends_to_an_rntuple_of_root(tmp_path: Path) -> None:
     by_root(NTUPLE, other)
     before = arrays(farroot, path, "n", ["i", "list", "text"])
     for _ in range(2):
-        farroot.merge(path, other, append=True)
+        farroot.merge(other, path, append=True)
     expected = {name: 3 * each for name, each in before.items()}
     assert arrays(farroot, checked(path), "n", expected) == expected
     entries = json.loads(by_root(BY_ROOT, path, "n"))

@@ -208,9 +208,9 @@ def test_merges_count_the_ranges_of_attribute_sets_anew(
     source = written / "attributes.root"
     output = tmp_path / "merged.root"
     if "append" in how:
-        farroot.merge(output, source)
+        farroot.merge(source, output)
     sources = [source] * (2 if "append" in how else 3)
-    merged = farroot.merge(output, sources, **how)
+    merged = farroot.merge(sources, output, **how)
     assert merged.tables == {"events": 90}
     assert not any("attribute" in note for note in merged.notes)
     for name in ("runs", "flags"):

@@ -263,7 +263,7 @@ def test_baskets_in_another_file_are_refused_by_name(written: Path, tmp_path: Pa
         lambda: list(tree.iterate("y")),
         lambda: tree.arrays(["x"], cut="y > 1"),
         lambda: farroot.concatenate([f"{path}:tree"], "y"),
-        lambda: farroot.merge(str(tmp_path / "merged.root"), [path]),
+        lambda: farroot.merge([path], str(tmp_path / "merged.root")),
         lambda: farroot.skim(f"{path}:tree", str(tmp_path / "skim.root"), cut="x > 3"),
     ):
         with says:
@@ -293,7 +293,7 @@ def test_a_basket_of_another_branch_is_told(written: Path, tmp_path: Path) -> No
     with pytest.raises(farroot.CorruptError, match=r'branch "x".*branch "y"'):
         tree["y"].array()
     with pytest.raises(farroot.CorruptError, match="several branches"):
-        farroot.merge(str(tmp_path / "merged.root"), [str(mixed)])
+        farroot.merge([str(mixed)], str(tmp_path / "merged.root"))
 
 
 def test_long_chains_of_shared_objects(written: Path) -> None:

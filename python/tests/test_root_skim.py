@@ -94,7 +94,7 @@ def test_a_cut_keeps_the_types_of_all_branches(
     # With and without a cut they can be merged.
     if "define" not in options:
         farroot.skim({path: "t"}, tmp_path / "c.root")
-        farroot.merge(tmp_path / "d.root", [tmp_path / "c.root", output])
+        farroot.merge([tmp_path / "c.root", output], tmp_path / "d.root")
         assert farroot.open(tmp_path / "d.root")["t"].num_entries == 13
 
 
@@ -127,7 +127,7 @@ def test_trees_without_branches_are_merged(tmp_path: Path) -> None:
         for empty_first in (False, True):
             output = tmp_path / f"{missing}-{empty_first}.root"
             inputs = [empty, full, empty] if empty_first else [full, empty, full]
-            farroot.merge(output, inputs, missing=missing)
+            farroot.merge(inputs, output, missing=missing)
             expected = [1, 2] if empty_first else [1, 2, 1, 2]
             assert farroot.open(output)["t"]["x"].array().tolist() == expected, output.name
             outputs[output] = len(expected)
@@ -166,7 +166,7 @@ def test_numbers_of_another_range_are_not_copied(tmp_path: Path, title: str) -> 
         with pytest.raises(farroot.Error, match=r"leaf x.*b\.root"):
             farroot.skim(trees, output, cut=cut)
     with pytest.raises(farroot.Error, match=r"leaf x.*b\.root"):
-        farroot.merge(output, files)
+        farroot.merge(files, output)
     assert not output.exists()
     farroot.skim(trees, output, format="rntuple")
     assert farroot.open(output)["t"]["x"].array().tolist() == expected

@@ -161,4 +161,4 @@ def test_a_skim_that_failed_leaves_its_name_free(tmp_path: Path) -> None:
     for _ in range(20):
         with pytest.raises(farroot.Error, match=r"other\.root"):
             farroot.skim([f"{path}:t", f"{other}:t"], output, define={"z": "x + y"}, overwrite=True)
-        farroot.merge(output, [path], overwrite=True)
+        farroot.merge([path], output, overwrite=True)

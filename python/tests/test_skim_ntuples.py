@@ -38,7 +38,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with farroot.recreate(part) as file:
             file.mkrntuple("Events", columns, titles={name: f"its {name}" for name in columns})
             file["label"] = "kept"
-    farroot.merge(folder / "all.root", parts)
+    farroot.merge(parts, folder / "all.root")
     return folder / "all.root"
 
 
@@ -140,7 +140,7 @@ def test_inputs_of_other_encodings_have_clusters_of_their_own(tmp_path: Path) ->
         for path in parts_of(folder, [20, 20], compression)
     ]
     output = tmp_path / "out.root"
-    farroot.merge(tmp_path / "all.root", [paths[0], paths[2]])
+    farroot.merge([paths[0], paths[2]], tmp_path / "all.root")
     sources = [f"{path}:t" for path in [tmp_path / "all.root", *paths]]
     skimmed = farroot.skim(sources, output, cut="place == 3")
     assert skimmed.clusters == (0, 6, 0)

@@ -51,7 +51,7 @@ def made(path: Path, entries: int = ENTRIES, seed: int = 1) -> Path:
         n, x = np.full(entries, cluster, "i4"), numbers.random(entries)
         with farroot.recreate(part) as file:
             file.mkrntuple("t", {"n": n, "x": x, "jets": jets, "word": words})
-    farroot.merge(path, parts)
+    farroot.merge(parts, path)
     return path
 
 

@@ -161,7 +161,7 @@ def test_no_object_tells_a_secret(made: Path, tmp_path: Path, scheme: str, which
             *(file, file["events"], file["events"]["int8"], file.report(), file.timeline()),
             *(farroot.chain(tables), parts, parts[0], parts.to_coffea(), source),
             *(farroot.num_entries(tables), farroot.copy(url, tmp_path / "copied")),
-            farroot.merge(tmp_path / "merged.root", [url]),
+            farroot.merge([url], tmp_path / "merged.root"),
             farroot.skim(tables, tmp_path / "skimmed.root", ["int8"]),
             farroot.SharedOutput(f"{top}new.root{query}"),
             *(files.ls(top + query), files.info(url), [*files.walk(top + query)]),

@@ -80,5 +80,5 @@ def test_an_update_where_the_server_locks_files(far: str, tmp_path: Path) -> Non
     assert farroot.open(url)["t"].num_entries == 3
     with farroot.update(url) as file:
         file["t"].extend({"x": [3]})
-    farroot.merge(url, other, append=True)
+    farroot.merge(other, url, append=True)
     assert farroot.open(url)["t"]["x"].array().tolist() == [0, 1, 2, 3, 0, 1, 2]

@@ -41,7 +41,7 @@ def test_every_public_function_translates_errors() -> None:
 
 def test_arguments_that_change_places_are_named(made: Path, tmp_path: Path) -> None:
     with pytest.raises(farroot.InvalidArgumentError):
-        farroot.merge([made], tmp_path / "merged.root")  # type: ignore[arg-type]
+        farroot.merge(tmp_path / "merged.root", [made])  # type: ignore[arg-type]
 
 
 def test_a_caller_s_function_raises_its_own_errors(made: Path, tmp_path: Path) -> None:

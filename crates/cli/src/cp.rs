@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::outcome::{Failure, Outcome};
 use crate::reading::with_config;
+use crate::target::{OutputArgument, Places};
 
 /// Copy files to a local disk or to a server: over many connections, from several sources
 ///
@@ -32,6 +33,8 @@ pub struct CpArguments {
     /// ending with a /, of a directory, or - for standard output
     #[arg(required = true, value_name = "SOURCE... TARGET")]
     paths: Vec<String>,
+    #[command(flatten)]
+    output: OutputArgument,
     /// Another URL of the same file; may be given several times
     #[arg(long = "source", value_name = "URL")]
     sources: Vec<String>,
@@ -179,12 +182,10 @@ impl CpArguments {
 
     /// The files' addresses, and where they go.
     fn files_and_target(&self) -> Result<(Vec<String>, &str), Failure> {
-        match &self.paths[..] {
-            [files @ .., target] if !files.is_empty() && self.sources.is_empty() => {
-                Ok((files.to_vec(), target))
-            }
-            [_] => Err("where to? cp SOURCE... TARGET".to_owned().into()),
-            [file, target] => {
+        let Places { target, sources } = self.output.or_last(&self.paths)?;
+        match sources {
+            files if self.sources.is_empty() => Ok((files.to_vec(), target)),
+            [file] => {
                 let all = [file].into_iter().chain(&self.sources).map(String::as_str);
                 Ok((vec![remote::address::join(all)], target))
             }

@@ -29,6 +29,7 @@ mod show;
 mod site;
 mod skim;
 mod table;
+mod target;
 mod units;
 mod user_proxy;
 

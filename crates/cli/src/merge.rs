@@ -12,6 +12,7 @@ use serde_json::json;
 
 use crate::outcome::Outcome;
 use crate::reading::with_engine;
+use crate::target::{OutputArgument, Places};
 
 /// Merge ROOT files: baskets are copied as they are stored, histograms added up
 ///
@@ -24,12 +25,12 @@ use crate::reading::with_engine;
   farroot merge all.root 'run3/*.root'
   farroot merge -f --recompress zstd:5 all.root run3/0.root run3/1.root")]
 pub struct MergeArguments {
-    /// The new file: a path or a URL
-    #[arg(value_name = "TARGET")]
-    target: String,
-    /// URLs (root://, http://), paths or patterns, in the order that their entries are to have
-    #[arg(required = true, value_name = "SOURCE")]
-    sources: Vec<String>,
+    /// First the new file, as for hadd: a path or a URL. Then URLs (root://, http://), paths or
+    /// patterns, in the order that their entries are to have
+    #[arg(required = true, value_name = "TARGET SOURCE...")]
+    places: Vec<String>,
+    #[command(flatten)]
+    output: OutputArgument,
     /// Replace an existing file
     #[arg(short, long, action = clap::ArgAction::Count)]
     force: u8,
@@ -145,6 +146,7 @@ pub fn without_hadds_numbers(arguments: Vec<OsString>) -> Vec<OsString> {
 
 /// Merges, with a bar on a terminal.
 pub fn run(arguments: &MergeArguments) -> Outcome {
+    let Places { target, sources } = arguments.output.or_first(&arguments.places)?;
     let options = MergeOptions {
         overwrite: arguments.force > 0,
         append: arguments.append,
@@ -173,7 +175,7 @@ pub fn run(arguments: &MergeArguments) -> Outcome {
             bar.set_length(now.total_bytes);
             bar.set_position(now.copied_bytes);
         };
-        let report = engine.merge(&arguments.target, &arguments.sources, &options, &show).await;
+        let report = engine.merge(target, sources, &options, &show).await;
         bar.finish_and_clear();
         arguments.account(&report?)?;
         if arguments.report {

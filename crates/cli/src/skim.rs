@@ -14,6 +14,7 @@ use serde_json::json;
 use crate::merge::{bar, compression};
 use crate::outcome::Outcome;
 use crate::reading::{Several, names_of, several, with_engine};
+use crate::target::{OutputArgument, Places};
 
 /// Write some columns and entries of a tree or RNTuple to a new file
 ///
@@ -29,8 +30,10 @@ use crate::reading::{Several, names_of, several, with_engine};
 pub struct SkimArguments {
     /// FILE:TREE, with URLs, paths or patterns as FILE, in the order that entries are to have; the
     /// tree may be left out where there is only one. Last the new file
-    #[arg(required = true, num_args = 2.., value_name = "SOURCE... TARGET")]
+    #[arg(required = true, value_name = "SOURCE... TARGET")]
     places: Vec<String>,
+    #[command(flatten)]
+    output: OutputArgument,
     /// Columns: names, paths, globs such as 'Jet_*', aliases of the file and formulas such as
     /// 'MET_pt / 2', separated by commas; --define gives a formula another name
     #[arg(short, long, value_parser = several)]
@@ -85,9 +88,7 @@ fn definition(text: &str) -> Result<(String, String), String> {
 
 /// Skims, with a bar on a terminal.
 pub fn run(arguments: &SkimArguments, library: &dyn ParquetLibrary) -> Outcome {
-    let Some((target, sources)) = arguments.places.split_last() else {
-        return Err("where to? skim SOURCE... TARGET".to_owned().into());
-    };
+    let Places { target, sources } = arguments.output.or_last(&arguments.places)?;
     let options = SkimOptions {
         columns: names_of(&arguments.columns),
         cut: arguments.cut.as_deref().map(Cut::parse).transpose()?,

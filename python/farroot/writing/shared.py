@@ -105,7 +105,7 @@ class SharedOutput:
         places = [self._place(number) for number in range(parts)]
         reproducible = self._options.get("reproducible", False)
         options = {"overwrite": self._overwrite, "reproducible": reproducible, **options}
-        merged = merge(self._path, places, **options)
+        merged = merge(places, self._path, **options)
         self._remove(places)
         return merged
 
