@@ -37,7 +37,7 @@ pub fn with_access(
     let token = token.or(token_file.map(TokenFrom::File));
     let choice = Choice { token, proxy, ccache, s3_profile, order };
     let left_out = if left_out { vec!["token".to_owned()] } else { Vec::new() };
-    Ok(address::with_access(address, &CallAccess { choice, insecure, left_out, near }))
+    Ok(address::with_access(address, &CallAccess { choice, insecure, left_out, near, lent: None }))
 }
 
 /// An address as it may go to other processes: without secrets, which this process and its forked

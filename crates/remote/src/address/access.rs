@@ -10,11 +10,12 @@
 //! Only addresses that a caller writes are searched for them, none that servers and files name.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use credentials::{Choice, Kind, TokenFrom};
-use mutex::Appended;
+use mutex::{Appended, PerProcess};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -31,7 +32,8 @@ const PROFILE: &str = "farroot.s3_profile";
 const GIVEN: &str = "farroot.given";
 const LEFT_OUT: &str = "farroot.left_out";
 const NEAR: &str = "farroot.near";
-const NAMES: [&str; 8] = [TOKEN, PROXY, CACHE, ORDER, PROFILE, GIVEN, LEFT_OUT, NEAR];
+const LENT: &str = "farroot.lent";
+const NAMES: [&str; 9] = [TOKEN, PROXY, CACHE, ORDER, PROFILE, GIVEN, LEFT_OUT, NEAR, LENT];
 /// Stands for the password of an address among the names of the parts that are left out.
 const PASSWORD: &str = "password";
 
@@ -50,6 +52,39 @@ pub struct CallAccess {
     pub left_out: Vec<String>,
     /// Where entries are selected; `None` as the settings have it.
     pub near: Option<Near>,
+    /// The number of the [`LentToken`] that the token is.
+    pub lent: Option<String>,
+}
+
+/// A token that another user has lent this process, as long as this value lives: addresses have its
+/// number, which means nothing afterwards. A token that a caller gives for good stays in memory
+/// until the process ends; a server that has one of each of its clients would be full of them.
+#[derive(Debug)]
+pub struct LentToken {
+    number: String,
+}
+
+/// Those of this process, by their numbers.
+static LENT_TOKENS: PerProcess<BTreeMap<String, SecretString>> = PerProcess::new();
+
+impl LentToken {
+    /// Takes a token.
+    pub fn new(token: SecretString) -> Self {
+        let number = chance();
+        LENT_TOKENS.lock().insert(number.clone(), token);
+        LentToken { number }
+    }
+
+    /// An address that is opened with this token alone.
+    pub fn on(&self, address: &str) -> String {
+        with(address, &format!("{LENT}={}", self.number))
+    }
+}
+
+impl Drop for LentToken {
+    fn drop(&mut self) {
+        LENT_TOKENS.lock().remove(&self.number);
+    }
 }
 
 /// Parts that may not be written into an address: a token, the choice not to verify servers, and an
@@ -108,6 +143,7 @@ impl CallAccess {
         let path = |path: &Path| path.to_string_lossy().into_owned();
         let Choice { token, proxy, ccache, s3_profile, order } = &self.choice;
         let (secret, file) = match token {
+            _ if self.lent.is_some() => (None, None),
             None => (None, None),
             Some(TokenFrom::Secret(secret)) => (Some(secret.clone()), None),
             Some(TokenFrom::File(file)) => (None, Some(path(file))),
@@ -128,6 +164,7 @@ impl CallAccess {
             (GIVEN, given),
             (LEFT_OUT, left_out),
             (NEAR, self.near.as_ref().map(Near::shown)),
+            (LENT, self.lent.clone()),
         ];
         let said = said.into_iter().filter_map(|(name, value)| {
             Some(format!("{name}={}", utf8_percent_encode(&value?, PLAIN)))
@@ -163,6 +200,14 @@ impl CallAccess {
                 None => {}
             },
             LEFT_OUT => self.left_out.extend(value.split(',').map(str::to_owned)),
+            LENT => {
+                let token = LENT_TOKENS.lock().get(&*value).cloned();
+                match token {
+                    Some(token) => self.choice.token = Some(TokenFrom::Secret(token)),
+                    None => self.left_out.push("token".into()),
+                }
+                self.lent = Some(value.into_owned());
+            }
             NEAR => {
                 self.near = Some(CallAccess::near_named(&value)?);
             }
@@ -309,6 +354,29 @@ mod tests {
         assert_eq!(with_access("/tmp/f.root", &said), "/tmp/f.root");
         let several = with_access("root://a//f|https://b/f", &said);
         assert_eq!(parse(&several).unwrap().iter().filter(|a| a.access().is_some()).count(), 2);
+    }
+
+    #[test]
+    fn a_lent_token_means_nothing_once_it_is_given_back() {
+        let lent = LentToken::new("marker-token".into());
+        let text = lent.on("https://h/f?x=1");
+        assert!(!text.contains("marker") && !format!("{lent:?}").contains("marker"), "{text}");
+        let address = Address::parse(&text).unwrap();
+        assert!(address.is_lent() && address.query() == Some("x=1"));
+        let secret = |address: &Address| match &address.access().unwrap().choice.token {
+            Some(TokenFrom::Secret(token)) => Some(token.expose_secret().to_owned()),
+            _ => None,
+        };
+        assert_eq!(secret(&address).as_deref(), Some("marker-token"));
+        assert_eq!(address.as_str(), text);
+        let other = LentToken::new("marker-token".into());
+        let other = Address::parse(&other.on("https://h/f")).unwrap();
+        assert_ne!(address.server_key(), other.server_key(), "connections are not shared");
+        drop(lent);
+        // What is open keeps it, and nothing new gets it.
+        assert_eq!(secret(&address).as_deref(), Some("marker-token"));
+        let later = Address::parse(&text).unwrap();
+        assert!(secret(&later).is_none() && later.access().unwrap().left_out == ["token"]);
     }
 
     #[test]

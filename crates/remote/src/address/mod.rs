@@ -24,7 +24,7 @@ use std::sync::Arc;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use url::{ParseError, Url};
 
-pub use access::CallAccess;
+pub use access::{CallAccess, LentToken};
 pub use follow::Way;
 pub use s3::Object;
 pub(crate) use written::restored;
@@ -658,6 +658,11 @@ impl Address {
     /// The caller's choice of credentials.
     pub fn access(&self) -> Option<&CallAccess> {
         self.access.as_deref()
+    }
+
+    /// Whether it is opened with a [`LentToken`].
+    pub fn is_lent(&self) -> bool {
+        self.access.as_ref().is_some_and(|access| access.lent.is_some())
     }
 
     /// Says that a pickle has left out the credentials of this address, for the error of a refusal.

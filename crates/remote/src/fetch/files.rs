@@ -207,6 +207,8 @@ pub type SourceChecksums = Vec<(SourceId, Checksum)>;
 pub struct ServerState {
     pub server: Arc<dyn Server>,
     pub name: Arc<str>,
+    /// Its connections have a token that is lent: it is forgotten when nothing needs them.
+    pub is_lent: bool,
 }
 
 /// A connection that has not ended.

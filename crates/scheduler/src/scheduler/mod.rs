@@ -208,6 +208,19 @@ impl Scheduler {
         }
     }
 
+    /// A server is not needed any more; `false` where it has a connection or is a file's source,
+    /// and stays.
+    pub fn forget_server(&mut self, now: Time, id: ServerId) -> bool {
+        self.advance(now);
+        let is_source = |file: &File| file.sources.iter().any(|(_, source)| source.server == id);
+        let has_connection = self.connections.values().any(|there| there.server == id);
+        if has_connection || self.files.values().any(is_source) {
+            return false;
+        }
+        self.awake.remove(&id);
+        self.servers.remove(&id).is_some()
+    }
+
     /// There is a file; sources follow.
     pub fn add_file(&mut self, now: Time) -> FileId {
         self.advance(now);

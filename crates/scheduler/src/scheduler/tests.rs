@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::*;
+use crate::Failure;
 
 /// Wants so many ranges, has them delivered by a server that answers at once, releases each;
 /// how many chunks were touched, and how many requests were made.
@@ -210,4 +211,26 @@ fn of_many_files_the_heads_come_first_and_no_end_of_a_short_one() {
     let of_long = asked.iter().filter(|file| !is_short(**file)).count();
     assert_eq!(of_long, 2, "its end is asked for when its size is known");
     assert!(asked.len() <= files.len() + 1 + 2, "{} requests", asked.len());
+}
+
+#[test]
+fn a_server_is_forgotten_once_nothing_needs_it() {
+    let mut scheduler = Scheduler::new(Budgets::default());
+    let now = Time::from_secs(1);
+    let server = scheduler.add_server(now, ServerTraits::default());
+    let file = scheduler.add_file(now);
+    scheduler.add_source(now, file, server);
+    assert!(!scheduler.forget_server(now, server), "it has a file");
+    scheduler.open(now, file, 1, 0);
+    let connecting = scheduler.poll_action(now);
+    let Some(Action::Connect { connection, .. }) = connecting else { panic!("{connecting:?}") };
+    scheduler.remove_file(now, file);
+    assert!(!scheduler.forget_server(now, server), "it has a connection");
+    scheduler.handle_disconnected(now, connection, Failure::LATER);
+    while scheduler.poll_action(now).is_some() {}
+    let rest: Vec<ConnectionId> = scheduler.connections.keys().copied().collect();
+    rest.into_iter()
+        .for_each(|connection| scheduler.handle_disconnected(now, connection, Failure::LATER));
+    assert!(scheduler.forget_server(now, server));
+    assert!(scheduler.servers.is_empty() && !scheduler.forget_server(now, server));
 }

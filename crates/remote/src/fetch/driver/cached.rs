@@ -70,7 +70,8 @@ impl Driver {
                 let held = Arc::new(HeldServer::default());
                 let traits = scheduler_traits(&held.traits());
                 let server = self.scheduler.add_server(now, traits);
-                let state = ServerState { server: held.clone(), name: Arc::from(CACHE) };
+                let state =
+                    ServerState { server: held.clone(), name: Arc::from(CACHE), is_lent: false };
                 self.servers.insert(server, state);
                 self.cache_server = Some((server, held.clone()));
                 (server, held)

@@ -320,11 +320,33 @@ impl Driver {
             return Ok(*id);
         }
         let server = source::servers::server_for(url, &self.config, self.network.clone())?;
+        let is_lent = url.is_lent();
+        if is_lent {
+            self.forget_lent();
+        }
         let id = self.scheduler.add_server(self.clock.now(), scheduler_traits(&server.traits()));
         let name = Arc::from(server.name());
-        self.servers.insert(id, ServerState { server, name });
+        self.servers.insert(id, ServerState { server, name, is_lent });
         self.server_names.insert(key, id);
         Ok(id)
+    }
+
+    /// Forgets the servers that no file and no connection needs, of those with a lent token: each
+    /// client of a proxy has its own.
+    fn forget_lent(&mut self) {
+        let of_files = self.files.values().flat_map(|file| file.sources.values());
+        let mut used: BTreeSet<ServerId> = of_files.map(|(server, _)| *server).collect();
+        used.extend(self.connections.values().map(|connection| connection.server));
+        let lent = self.servers.iter().filter(|(id, server)| server.is_lent && !used.contains(id));
+        let lent: Vec<ServerId> = lent.map(|(id, _)| *id).collect();
+        let now = self.clock.now();
+        for id in lent {
+            if self.scheduler.forget_server(now, id) {
+                self.servers.remove(&id);
+                self.slots.remove(&id);
+                self.server_names.retain(|_, named| *named != id);
+            }
+        }
     }
 
     fn want(

@@ -379,7 +379,8 @@ mod tests {
         let named = Arc::new(Named::default());
         let traits = scheduler_traits(&named.traits());
         let server = driver.scheduler.add_server(clock.now(), traits);
-        let state = ServerState { server: named.clone(), name: "federation".into() };
+        let state =
+            ServerState { server: named.clone(), name: "federation".into(), is_lent: false };
         driver.servers.insert(server, state);
         let connection = ConnectionId(1);
         driver.connect(connection, server);
