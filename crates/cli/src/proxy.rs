@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::serve::{Config, Content, Forwarding, Limits, Origin, Server};
+use ::serve::{Config, Content, Forwarding, Limits, Origin, Protection, Server};
 use clap::Args;
 use remote::display::shown_lines;
 use sd_notify::NotifyState;
@@ -105,6 +105,21 @@ struct Plan {
     /// The text that clients write in front of an origin.
     prefix: String,
     drain: Duration,
+    source: ProtectionSource,
+}
+
+/// Where the protection is read from, also later.
+struct ProtectionSource {
+    /// Of the command line.
+    given: Protection,
+    config: Option<PathBuf>,
+}
+
+impl ProtectionSource {
+    fn protection(&self) -> Result<Protection, String> {
+        let site = self.config.as_deref().map(SiteFile::read).transpose()?.unwrap_or_default();
+        Ok(self.given.clone().or(site.protection()))
+    }
 }
 
 /// Serves until Ctrl-C or SIGTERM.
@@ -113,7 +128,7 @@ struct Plan {
 /// An error for the terminal.
 pub fn run(arguments: ProxyArguments) -> Outcome {
     let ProxyArguments { for_commands, report, check, .. } = arguments;
-    let Plan { config, forwards, prefix, drain } = plan(arguments)?;
+    let Plan { config, forwards, prefix, drain, source } = plan(arguments)?;
     if check {
         return checked(&config, &forwards);
     }
@@ -141,7 +156,7 @@ pub fn run(arguments: ProxyArguments) -> Outcome {
         let told = async {
             match for_commands {
                 true => drop(ended().await),
-                false => served(&server, drain).await,
+                false => served(&server, drain, || source.protection()).await,
             }
         };
         match door {
@@ -179,7 +194,8 @@ fn plan(arguments: ProxyArguments) -> Result<Plan, Failure> {
     if origins.is_empty() {
         origins = site.origins()?;
     }
-    let protection = arguments.protection.read().or(site.protection());
+    let source = ProtectionSource { given: arguments.protection.read(), config: arguments.config };
+    let protection = source.given.clone().or(site.protection());
     let own = match (mine, for_commands) {
         (true, _) => Some(own_proxy()?),
         (_, true) => Some((0, random_text()?)),
@@ -187,7 +203,7 @@ fn plan(arguments: ProxyArguments) -> Result<Plan, Failure> {
     };
     let forwards = match own {
         Some(_) => "files that you may read, for your own programs".to_owned(),
-        None => described(&origins, address),
+        None => described(&origins, address, &protection),
     };
     let port = own.as_ref().map(|(port, _)| *port);
     let port = port.or(arguments.port).or(site.port).unwrap_or(PORT);
@@ -203,11 +219,15 @@ fn plan(arguments: ProxyArguments) -> Result<Plan, Failure> {
     let select = select || site.select;
     let config =
         Config { address, port, http_port, select, limits, protection, ..Config::of(content) };
-    Ok(Plan { config, forwards, prefix, drain })
+    Ok(Plan { config, forwards, prefix, drain, source })
 }
 
 /// Serves a site: HUP has the files read again, TERM ends it after the transfers under way.
-async fn served(server: &Server, drain: Duration) {
+async fn served(
+    server: &Server,
+    drain: Duration,
+    protection: impl Fn() -> Result<Protection, String>,
+) {
     let reload = async {
         let Ok(mut signals) = signal(SignalKind::hangup()) else {
             return std::future::pending().await;
@@ -216,8 +236,13 @@ async fn served(server: &Server, drain: Duration) {
         tell(NotifyState::Ready);
         while signals.recv().await.is_some() {
             tell(NotifyState::Reloading);
-            match server.reload() {
-                Ok(()) => info!("certificate, tokens, users and access log are read again"),
+            let protection = protection().map_err(io::Error::other);
+            match protection.and_then(|protection| server.reload_as(Some(&protection))) {
+                Ok(()) => {
+                    info!(
+                        "certificate, tokens, users, issuers, rules and access log are read again"
+                    );
+                }
                 Err(error) => error!("{error}: everything stays as it was"),
             }
             tell(NotifyState::Ready);
@@ -283,7 +308,7 @@ fn announce(server: &Server, forwards: &str) -> io::Result<()> {
 }
 
 /// Who may read which files.
-fn described(origins: &[Origin], address: IpAddr) -> String {
+fn described(origins: &[Origin], address: IpAddr, protection: &Protection) -> String {
     let whom =
         if address.is_loopback() { "clients on this machine" } else { "all who can connect" };
     let names: Vec<String> = origins.iter().map(Origin::to_string).collect();
@@ -292,5 +317,9 @@ fn described(origins: &[Origin], address: IpAddr) -> String {
         (true, false) => "no server: name some with --origin".to_owned(),
         (false, _) => names.join(", "),
     };
-    format!("public files, without credentials, for {whom}, of {what}")
+    match protection.rules.len() {
+        0 => format!("public files, without credentials, for {whom}, of {what}"),
+        1 => format!("files that one rule lets {whom} read, of {what}"),
+        rules => format!("files that {rules} rules let {whom} read, of {what}"),
+    }
 }

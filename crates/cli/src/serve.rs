@@ -141,7 +141,7 @@ impl ProtectionArguments {
     pub fn read(self) -> Protection {
         let tls = <[PathBuf; 2]>::try_from(self.tls).ok();
         let tls = tls.map(|[certificate, key]| (certificate, key));
-        Protection { tls, tokens: self.token, users: self.users }
+        Protection { tls, tokens: self.token, users: self.users, ..Protection::default() }
     }
 }
 

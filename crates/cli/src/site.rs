@@ -4,13 +4,17 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use ::serve::{Origin, Protection};
+use ::serve::{AccessRule, IssuerSettings, Origin, OriginCredential, Protection};
 use remote::settings::Setting;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::log::LogFormat;
+
+/// How long the answer of an origin about a client's token counts.
+const ANSWER_KEPT: Duration = Duration::from_secs(300);
 
 /// The options of `farroot proxy` and the settings, under their names.
 #[derive(Debug, Default, Deserialize)]
@@ -22,10 +26,14 @@ pub struct SiteFile {
     pub port: Option<u16>,
     pub http_port: Option<u16>,
     #[serde(default)]
-    origin: Vec<String>,
+    origin: Vec<OriginEntry>,
     #[serde(default)]
     pub select: bool,
     tls: Option<TlsFiles>,
+    #[serde(default)]
+    issuer: Vec<IssuerTable>,
+    #[serde(default)]
+    rule: Vec<RuleTable>,
     token: Option<PathBuf>,
     users: Option<PathBuf>,
     pub connections: Option<usize>,
@@ -46,6 +54,105 @@ struct TlsFiles {
     key: PathBuf,
 }
 
+/// A server whose files may be read.
+#[derive(Debug, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "an origin is a text as \"root://*.cern.ch\", or a table with server and credential"
+)]
+enum OriginEntry {
+    Server(String),
+    Table(OriginTable),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OriginTable {
+    server: String,
+    credential: Option<CredentialEntry>,
+}
+
+/// The credential that a server is shown.
+#[derive(Debug, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a credential is \"passthrough\", or a table with token, proxy or ccache, or \
+                 with passthrough and its seconds"
+)]
+enum CredentialEntry {
+    Word(CredentialWord),
+    Table(CredentialTable),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum CredentialWord {
+    Passthrough,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "lowercase")]
+enum CredentialTable {
+    Token(PathBuf),
+    Proxy(PathBuf),
+    Ccache(String),
+    /// Seconds for which an answer of the origin counts.
+    Passthrough(u64),
+}
+
+impl CredentialEntry {
+    fn read(&self) -> OriginCredential {
+        match self {
+            CredentialEntry::Word(CredentialWord::Passthrough) => {
+                OriginCredential::Passthrough(ANSWER_KEPT)
+            }
+            CredentialEntry::Table(table) => match table {
+                CredentialTable::Token(path) => OriginCredential::Token(path.clone()),
+                CredentialTable::Proxy(path) => OriginCredential::Proxy(path.clone()),
+                CredentialTable::Ccache(name) => OriginCredential::Ccache(name.clone()),
+                CredentialTable::Passthrough(seconds) => {
+                    OriginCredential::Passthrough(Duration::from_secs(*seconds))
+                }
+            },
+        }
+    }
+}
+
+impl OriginEntry {
+    fn read(&self) -> Result<Origin, String> {
+        match self {
+            OriginEntry::Server(text) => text.parse(),
+            OriginEntry::Table(OriginTable { server, credential }) => {
+                let origin: Origin = server.parse()?;
+                match credential {
+                    Some(credential) => origin.with_credential(credential.read()),
+                    None => Ok(origin),
+                }
+            }
+        }
+    }
+}
+
+/// An issuer whose tokens are accepted.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct IssuerTable {
+    name: String,
+    url: String,
+    audience: Vec<String>,
+    #[serde(default)]
+    base: Vec<String>,
+    keys: Option<PathBuf>,
+}
+
+/// Who may read the files of a place.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RuleTable {
+    path: String,
+    read: Vec<String>,
+}
+
 impl SiteFile {
     /// Reads a file.
     ///
@@ -63,14 +170,32 @@ impl SiteFile {
     /// # Errors
     /// A text that names the one that is none.
     pub fn origins(&self) -> Result<Vec<Origin>, String> {
-        self.origin.iter().map(|origin| origin.parse::<Origin>()).collect()
+        self.origin.iter().map(OriginEntry::read).collect()
     }
 
     /// Who may read.
     pub fn protection(&self) -> Protection {
         let SiteFile { tls, token, users, .. } = self;
         let tls = tls.as_ref().map(|tls| (tls.certificate.clone(), tls.key.clone()));
-        Protection { tls, tokens: token.clone(), users: users.clone() }
+        let issuer = |table: &IssuerTable| {
+            let IssuerTable { name, url, audience, base, keys } = table;
+            IssuerSettings {
+                name: name.clone(),
+                url: url.clone(),
+                audience: audience.clone(),
+                base: base.clone(),
+                keys: keys.clone(),
+            }
+        };
+        let rule =
+            |rule: &RuleTable| AccessRule { path: rule.path.clone(), read: rule.read.clone() };
+        Protection {
+            tls,
+            tokens: token.clone(),
+            users: users.clone(),
+            issuers: self.issuer.iter().map(issuer).collect(),
+            rules: self.rule.iter().map(rule).collect(),
+        }
     }
 
     /// Puts the settings of the file into those of the process. A variable that is set counts more.
@@ -123,6 +248,43 @@ mod tests {
         site.apply(&mut config).unwrap();
         assert_eq!(config.cache.bytes_max, 2_000_000_000_000);
         assert_eq!(config.connections_max, 8);
+    }
+
+    #[test]
+    fn origins_have_credentials() {
+        let site = read(
+            "[[origin]]\nserver = 'root://*.cern.ch'\n\
+             [[origin]]\nserver = 'https://a.example'\ncredential = { token = '/etc/t' }\n\
+             [[origin]]\nserver = 'roots://b.example'\ncredential = { proxy = '/etc/p' }\n\
+             [[origin]]\nserver = 'root://c.example'\ncredential = { ccache = 'KCM:' }\n\
+             [[origin]]\nserver = 'https://d.example'\ncredential = 'passthrough'\n\
+             [[origin]]\nserver = 'https://e.example'\ncredential = { passthrough = 60 }\n",
+        );
+        let origins = site.unwrap().origins().unwrap();
+        let shown: Vec<_> = origins.iter().map(|one| one.credential().cloned()).collect();
+        let kept = |seconds| OriginCredential::Passthrough(Duration::from_secs(seconds));
+        let wanted = [
+            None,
+            Some(OriginCredential::Token("/etc/t".into())),
+            Some(OriginCredential::Proxy("/etc/p".into())),
+            Some(OriginCredential::Ccache("KCM:".to_owned())),
+            Some(kept(300)),
+            Some(kept(60)),
+        ];
+        assert_eq!(shown, wanted);
+        for (wrong, why) in [
+            ("credential = 'none'", "a credential is"),
+            ("credential = { tokens = '/t' }", "a credential is"),
+            ("credential = { token = '/t', proxy = '/p' }", "a credential is"),
+            ("credentials = 'passthrough'", "an origin is"),
+        ] {
+            let error = read(&format!("[[origin]]\nserver = 'https://h'\n{wrong}\n"));
+            let error = error.unwrap_err();
+            assert!(error.contains(why) || error.contains("an origin is"), "{wrong}: {error}");
+        }
+        let plain = "[[origin]]\nserver = 'http://h'\ncredential = 'passthrough'\n";
+        let error = read(plain).unwrap().origins().unwrap_err();
+        assert!(error.contains("https://"), "{error}");
     }
 
     #[test]

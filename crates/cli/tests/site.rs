@@ -162,6 +162,12 @@ fn a_renamed_access_log_begins_anew() {
     assert_eq!(service.lines("access.1"), 1);
 }
 
+const ISSUER: &str = "[[issuer]]\nname = 'a'\nurl = 'https://a'\naudience = ['b']\n\
+                      [[rule]]\npath = '*'\nread = ['scope:a']\n";
+const CREDENTIAL: &str = "[[origin]]\nserver = 'https://h'\n\
+                          credential = { token = '/nowhere/token' }\n\
+                          [[rule]]\npath = '*'\nread = ['anyone']\n";
+
 #[test]
 fn a_file_is_checked_without_a_proxy() {
     let folder = tempfile::tempdir().unwrap();
@@ -191,6 +197,16 @@ fn a_file_is_checked_without_a_proxy() {
         ("token = '/nowhere'\n", "within TLS only"),
         ("[tls]\ncertificate = '/nowhere'\nkey = '/nowhere'\n", "/nowhere"),
         ("access-log = '/nowhere/access.jsonl'\n", "nowhere"),
+        ("[[rule]]\npath = 'root://h//a'\nread = ['everybody']\n", "\"everybody\" is nobody"),
+        ("[[rule]]\npath = 'root://h//a'\nread = ['scope:cms']\n", "no issuer is called so"),
+        ("[[rule]]\npath = 'root://h//a'\nread = ['token']\n", "no list \"token\""),
+        ("[[rule]]\npath = 'root://h//a'\nreed = []\n", "line 3"),
+        ("[[rule]]\npath = 'h/a/../b'\nread = []\n", "a path with . or .."),
+        ("[[rule]]\npath = '*'\nread = []\n[[rule]]\npath = 'h/a'\nread = []\n", "never counts"),
+        (ISSUER, "within TLS only"),
+        ("[[origin]]\nserver = 'http://h'\ncredential = 'passthrough'\n", "write https://"),
+        ("[[origin]]\nserver = 'https://h'\ncredential = 'passthrough'\n", "no rule says"),
+        (CREDENTIAL, "/nowhere/token"),
     ] {
         let (is_right, text) = check(file);
         assert!(!is_right && text.contains(why), "{file}: {text}");

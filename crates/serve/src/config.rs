@@ -1,11 +1,15 @@
 //! Configuration of a server.
 
+use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
+use remote::credentials::Surroundings;
+
 use super::far::Forwarding;
-use super::guard::Protection;
+use super::guard::{self, Guard, Protection};
 use super::limits::{Limits, descriptors};
+use super::origin::Origin;
 use super::shaped::Shape;
 
 /// The content to serve, the ports, and how far away the server shall seem.
@@ -60,6 +64,38 @@ impl Config {
             protection: Protection::default(),
             limits: Limits::default(),
         }
+    }
+
+    /// The protection, ready to be used.
+    ///
+    /// # Errors
+    /// As [`Guard::new`]; `InvalidInput` where anyone on the network could change files, and where
+    /// files that rules are for could be changed.
+    pub(crate) fn guard(&self) -> io::Result<Guard> {
+        let surroundings = match &self.content {
+            Content::Folder { .. } => Surroundings::of_process(),
+            Content::Far(far) => far.settings.wallet.surroundings().clone(),
+        };
+        let is_far = matches!(self.content, Content::Far(_));
+        let guard = Guard::new(&self.protection, is_far, surroundings)?;
+        let is_writable = matches!(self.content, Content::Folder { writable: true, .. });
+        if is_writable && guard.has_rules() {
+            let what = "rules say who may read, and none who may write: serve without --writable";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        let shows = |origin: &Origin| origin.credential().is_some();
+        let has_credential = match &self.content {
+            Content::Folder { .. } => false,
+            Content::Far(far) => far.origins.iter().any(shows),
+        };
+        if has_credential && !guard.has_rules() {
+            let what = "an origin is shown a credential, and no rule says who may then read";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        if is_writable && guard.is_open() && !self.address.is_loopback() {
+            return Err(guard::unprotected(self.address));
+        }
+        Ok(guard)
     }
 
     /// The limits, lowered to this process's file descriptors and its memory for far files.

@@ -3,14 +3,17 @@
 
 use std::io;
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use remote::address::Address;
 use remote::{Algorithm, Checksum};
 
-use super::clients::{Client, Clients};
-use super::far::{CacheRules, CacheStatus, FarFile, FarFiles};
-use super::folder::{FolderFile, FolderFiles, Stat};
+use super::access::ServedPlace;
+use super::clients::Client;
+use super::far::{AskedAddress, CacheRules, CacheStatus, FarFile, FarFiles};
+use super::folder::{FolderFile, FolderFiles, Listing, Stat};
+use super::guest::Guest;
 
 /// The served files. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -50,8 +53,16 @@ pub fn path_of(request: &str) -> &str {
     path.strip_prefix('*').unwrap_or(path)
 }
 
+impl Name<'_> {
+    /// As rules see it, in a folder.
+    fn in_folder(&self) -> ServedPlace {
+        ServedPlace::of_folder(self.path.as_os_str().as_bytes())
+    }
+}
+
 impl Files {
-    /// The folder, which alone has names to list and may be changed.
+    /// The folder, which alone may be changed. For what clients read there are the functions that
+    /// take a [`Guest`].
     ///
     /// # Errors
     /// `Unsupported` where files are far away.
@@ -76,18 +87,46 @@ impl Files {
     ///
     /// # Errors
     /// `Unsupported` where they are changed here; as for [`FarFiles::to_write`].
-    pub async fn to_write(&self, name: Name<'_>) -> io::Result<Address> {
+    pub async fn to_write(&self, guest: &Guest, name: Name<'_>) -> io::Result<Address> {
         match self {
             Files::Folder(_) => Err(io::ErrorKind::Unsupported.into()),
-            Files::Far(far) => far.to_write(name).await,
+            Files::Far(far) => far.to_write(guest, name).await,
         }
     }
 
     /// A proxy's figures, where the name is theirs.
-    pub async fn metrics(&self, written: &str, clients: &Clients) -> Option<io::Result<String>> {
+    pub async fn metrics(&self, guest: &Guest, written: &str) -> Option<io::Result<String>> {
         match self {
             Files::Folder(_) => None,
-            Files::Far(far) => far.metrics(written, clients).await.transpose(),
+            Files::Far(far) => far.metrics(guest, written).await.transpose(),
+        }
+    }
+
+    /// The names in a folder.
+    ///
+    /// # Errors
+    /// As for [`FolderFiles::list`]; `Unsupported` where files are far away.
+    pub async fn list(&self, guest: &Guest, name: Name<'_>) -> io::Result<Listing> {
+        match self {
+            Files::Folder(folder) => {
+                guest.may_read(&name.in_folder())?;
+                folder.list(&guest.client, name.path).await
+            }
+            Files::Far(far) => {
+                far.look(guest, name)?;
+                Err(io::ErrorKind::Unsupported.into())
+            }
+        }
+    }
+
+    /// Whether a file is here. Wherever a far file is, this server brings it.
+    ///
+    /// # Errors
+    /// As for [`stat`](Self::stat), but of a far file nothing is requested.
+    pub async fn locate(&self, guest: &Guest, name: Name<'_>) -> io::Result<()> {
+        match self {
+            Files::Folder(_) => self.stat(guest, name).await.map(drop),
+            Files::Far(far) => far.look(guest, name),
         }
     }
 
@@ -95,8 +134,8 @@ impl Files {
     ///
     /// # Errors
     /// As for [`FolderFiles::open`]; the origin's error.
-    pub async fn open(&self, client: &Client, name: Name<'_>) -> io::Result<Opened> {
-        self.open_with(client, name, CacheRules::default()).await
+    pub async fn open(&self, guest: &Guest, name: Name<'_>) -> io::Result<Opened> {
+        self.open_with(guest, name, CacheRules::default()).await
     }
 
     /// As [`open`](Self::open), with the client's rules for the cache of a proxy.
@@ -105,13 +144,16 @@ impl Files {
     /// As for [`open`](Self::open) and [`FarFiles::open`].
     pub async fn open_with(
         &self,
-        client: &Client,
+        guest: &Guest,
         name: Name<'_>,
         rules: CacheRules,
     ) -> io::Result<Opened> {
         Ok(match self {
-            Files::Folder(folder) => Opened::Folder(folder.open(client, name.path).await?),
-            Files::Far(far) => Opened::Far(far.open(client, name, rules).await?),
+            Files::Folder(folder) => {
+                guest.may_read(&name.in_folder())?;
+                Opened::Folder(folder.open(&guest.client, name.path).await?)
+            }
+            Files::Far(far) => Opened::Far(far.open(guest, name, rules).await?),
         })
     }
 
@@ -119,10 +161,29 @@ impl Files {
     ///
     /// # Errors
     /// As for [`open`](Self::open); folders of this machine are fine.
-    pub async fn stat(&self, client: &Client, name: Name<'_>) -> io::Result<Stat> {
+    pub async fn stat(&self, guest: &Guest, name: Name<'_>) -> io::Result<Stat> {
         match self {
-            Files::Folder(folder) => folder.stat(client, name.path).await,
-            Files::Far(far) => far.stat(name).await,
+            Files::Folder(folder) => {
+                guest.may_read(&name.in_folder())?;
+                folder.stat(&guest.client, name.path).await
+            }
+            Files::Far(far) => far.stat(guest, name).await,
+        }
+    }
+
+    /// The address or path of a file that a client may read, for a reader of its own.
+    ///
+    /// # Errors
+    /// As for [`stat`](Self::stat), but of a far file nothing is requested.
+    pub async fn address(&self, guest: &Guest, name: Name<'_>) -> io::Result<AskedAddress> {
+        match self {
+            Files::Folder(folder) => {
+                guest.may_read(&name.in_folder())?;
+                let path = folder.real_path(&guest.client, name.path).await?;
+                let address = Address::local(Path::new(&path)).map_err(io::Error::other)?;
+                Ok(AskedAddress { address, lent: None })
+            }
+            Files::Far(far) => far.address(guest, name).await,
         }
     }
 
@@ -144,16 +205,17 @@ impl Files {
     /// As for [`open`](Self::open); `Unsupported` where the origin keeps none.
     pub async fn checksum(
         &self,
-        client: &Client,
+        guest: &Guest,
         name: Name<'_>,
         algorithm: Algorithm,
     ) -> io::Result<Checksum> {
         match self {
             Files::Folder(folder) => {
-                let file = folder.open(client, name.path).await?;
-                folder.checksum(client, &file, algorithm).await
+                guest.may_read(&name.in_folder())?;
+                let file = folder.open(&guest.client, name.path).await?;
+                folder.checksum(&guest.client, &file, algorithm).await
             }
-            Files::Far(far) => far.checksum(name, algorithm).await,
+            Files::Far(far) => far.checksum(guest, name, algorithm).await,
         }
     }
 }

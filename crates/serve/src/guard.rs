@@ -1,7 +1,4 @@
-//! Protection of a server: TLS around connections, and simple authentication within it.
-//!
-//! For tests, demonstrations and small groups. A client's credential is compared with a list; there
-//! are no rights beyond reading all or nothing.
+//! Protection of a server: TLS around connections, the clients within it, and their rights.
 
 use std::io::{self, Error, ErrorKind};
 use std::net::IpAddr;
@@ -12,12 +9,18 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{AUTHORIZATION, HeaderMap};
 use mutex::Mutex;
+use remote::clock::seconds_since_1970;
+use remote::credentials::Surroundings;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use secrecy::{ExposeSecret, SecretString};
 use tokio_rustls::TlsAcceptor;
 
+use super::access::{
+    AccessRule, AccessRules, Bearer, DocumentFetch, Issuer, IssuerSettings, Proved, ReaderLists,
+    ServedPlace, TokenFault, UncheckedToken, Visitor,
+};
 use super::stream::Stream;
 
 /// Which certificate is shown, and who may read.
@@ -26,21 +29,34 @@ pub struct Protection {
     /// Files with the certificate, followed by those that lead to its authority, and with its key,
     /// both PEM. Without them there is no TLS.
     pub tls: Option<(PathBuf, PathBuf)>,
-    /// A file with bearer tokens, one a line: who shows one of them may read. Needs TLS.
+    /// A file with bearer tokens, one a line: without rules, who sends one of them may read. Needs
+    /// TLS.
     pub tokens: Option<PathBuf>,
     /// A file with `user:password` on each line, for HTTP. Needs TLS.
     pub users: Option<PathBuf>,
+    /// Issuers whose tokens are accepted. Need TLS.
+    pub issuers: Vec<IssuerSettings>,
+    /// Who may read which files; the first rule for a file counts. Without any, clients of the
+    /// lists may read all, and where there is no list, all clients.
+    pub rules: Vec<AccessRule>,
 }
 
 impl Protection {
-    /// This, with the files of another where this names none.
+    /// This, with the parts of another where this names none.
     #[must_use]
     pub fn or(self, other: Protection) -> Protection {
         Protection {
             tls: self.tls.or(other.tls),
             tokens: self.tokens.or(other.tokens),
             users: self.users.or(other.users),
+            issuers: if self.issuers.is_empty() { other.issuers } else { self.issuers },
+            rules: if self.rules.is_empty() { other.rules } else { self.rules },
         }
+    }
+
+    /// Whether a client can prove something, which it does within TLS only.
+    fn has_proofs(&self) -> bool {
+        self.tokens.is_some() || self.users.is_some() || !self.issuers.is_empty()
     }
 }
 
@@ -49,65 +65,94 @@ impl Protection {
 pub struct Guard(Arc<GuardFiles>);
 
 struct GuardFiles {
-    protection: Protection,
-    state: Mutex<GuardState>,
+    /// The files are those of a proxy.
+    is_far: bool,
+    fetch: DocumentFetch,
+    state: Mutex<Arc<GuardState>>,
 }
 
-/// The content of the files. Cheap to clone.
-#[derive(Clone)]
+/// The content of the files.
 struct GuardState {
+    protection: Protection,
     acceptor: Option<TlsAcceptor>,
-    /// `None` where anyone may read.
-    wanted: Option<Arc<Wanted>>,
-}
-
-struct Wanted {
     tokens: Vec<SecretString>,
     /// As a client sends them.
     users: Vec<SecretString>,
-    has_users: bool,
-}
-
-/// Which clients may read over one HTTP connection.
-pub enum HttpEntry {
-    /// Every client.
-    Open,
-    /// Within TLS: clients that send a credential which the guard accepts.
-    Guarded(Guard),
-    /// No client: a credential is required, and would be readable without TLS.
-    Closed,
+    issuers: Vec<Issuer>,
+    rules: AccessRules,
 }
 
 impl Guard {
+    /// With the authorities of these surroundings for servers of issuers.
+    ///
     /// # Errors
     /// A file cannot be read or is malformed; there is something to protect and no TLS.
-    pub fn new(protection: &Protection) -> io::Result<Self> {
-        let state = Mutex::new(GuardState::read(protection)?);
-        Ok(Guard(Arc::new(GuardFiles { protection: protection.clone(), state })))
+    pub fn new(
+        protection: &Protection,
+        is_far: bool,
+        surroundings: Surroundings,
+    ) -> io::Result<Self> {
+        let state = Mutex::new(Arc::new(GuardState::read(protection, is_far, None)?));
+        let fetch = DocumentFetch::new(surroundings);
+        Ok(Guard(Arc::new(GuardFiles { is_far, fetch, state })))
     }
 
-    /// Reads the files again. Connections stay; their next requests need a credential that is still
-    /// listed, and new connections get the new certificate.
+    /// Reads the files again, by another protection if there is one. Connections stay; their next
+    /// requests need a credential that still counts, new connections get the new certificate, and
+    /// the keys of issuers are fetched again.
     ///
     /// # Errors
     /// As [`Guard::new`]; then everything stays as it was.
-    pub fn reload(&self) -> io::Result<()> {
-        let state = GuardState::read(&self.0.protection)?;
-        *self.0.state.lock() = state;
+    pub fn reload(&self, protection: Option<&Protection>) -> io::Result<()> {
+        let before = self.state();
+        let protection = protection.unwrap_or(&before.protection);
+        let state = GuardState::read(protection, self.0.is_far, Some(&before))?;
+        *self.0.state.lock() = Arc::new(state);
         Ok(())
     }
 
-    fn wanted(&self) -> Option<Arc<Wanted>> {
-        self.0.state.lock().wanted.clone()
+    /// Whether the keys of all issuers can be fetched.
+    ///
+    /// # Errors
+    /// The first that cannot.
+    pub async fn check_issuers(&self) -> io::Result<()> {
+        for issuer in &self.state().issuers {
+            issuer.check(&self.0.fetch).await.map_err(Error::other)?;
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> Arc<GuardState> {
+        self.0.state.lock().clone()
     }
 
     pub fn has_tls(&self) -> bool {
-        self.0.protection.tls.is_some()
+        self.state().acceptor.is_some()
     }
 
+    /// Whether everyone may read everything.
     pub fn is_open(&self) -> bool {
-        let Protection { tokens, users, .. } = &self.0.protection;
-        tokens.is_none() && users.is_none()
+        self.state().rules.are_open()
+    }
+
+    /// Whether a client that proves nothing may read something.
+    pub fn has_public(&self) -> bool {
+        self.state().rules.has_public()
+    }
+
+    /// Whether rules decide for each file, and so a client may come without a proof at first.
+    pub fn has_rules(&self) -> bool {
+        self.state().rules.are_written()
+    }
+
+    /// Whether a client may read there: the one decision, for each request.
+    ///
+    /// # Errors
+    /// `PermissionDenied`, with a [`Denial`](crate::access::Denial).
+    pub fn decide(&self, visitor: &Visitor, place: &ServedPlace) -> io::Result<()> {
+        let state = self.state();
+        let decided = state.rules.decide(visitor, place, &state.issuers, seconds_since_1970());
+        decided.map_err(|denial| Error::new(ErrorKind::PermissionDenied, denial))
     }
 
     /// The stream within TLS.
@@ -115,63 +160,97 @@ impl Guard {
     /// # Errors
     /// The handshake fails, or there is no TLS here.
     pub async fn within(&self, stream: impl Stream + 'static) -> io::Result<Box<dyn Stream>> {
-        let acceptor = self.0.state.lock().acceptor.clone();
+        let acceptor = self.state().acceptor.clone();
         let Some(acceptor) = acceptor else { return Err(ErrorKind::Unsupported.into()) };
         Ok(Box::new(acceptor.accept(stream).await?))
     }
 
-    /// Whether a token is one of those that may read.
-    pub fn knows(&self, token: &[u8]) -> bool {
-        let Some(wanted) = self.wanted() else { return true };
-        wanted.tokens.iter().any(|known| is_same(known.expose_secret().as_bytes(), token))
+    /// Whether a client has proved who it is, and the proof still counts.
+    pub fn knows(&self, visitor: &Visitor) -> bool {
+        visitor.is_known(seconds_since_1970())
     }
 
-    /// Whether an HTTP request within TLS may read.
-    pub fn lets_in(&self, headers: &HeaderMap) -> bool {
-        let Some(wanted) = self.wanted() else { return true };
-        let Some((kind, shown)) = headers
-            .get(AUTHORIZATION)
-            .and_then(|value| value.to_str().ok()?.trim().split_once(' '))
-        else {
-            return false;
+    /// The stream, within TLS if it is encrypted.
+    ///
+    /// # Errors
+    /// As for [`within`](Self::within).
+    pub async fn within_if(
+        &self,
+        is_encrypted: bool,
+        stream: impl Stream + 'static,
+    ) -> io::Result<Box<dyn Stream>> {
+        match is_encrypted {
+            true => self.within(stream).await,
+            false => Ok(Box::new(stream)),
+        }
+    }
+
+    /// Who a client with this token is.
+    pub async fn visitor_of_token(&self, token: &str, is_encrypted: bool) -> Visitor {
+        if !is_encrypted {
+            return Visitor::with_fault(TokenFault::Exposed);
+        }
+        let state = self.state();
+        let is_it =
+            |known: &SecretString| is_same(known.expose_secret().as_bytes(), token.as_bytes());
+        let proved = match state.tokens.iter().any(is_it) {
+            true => Ok(Proved::Listed),
+            false => state.proved(token, &self.0.fetch).await,
+        };
+        let bearer = Some(Bearer::new(token));
+        match proved {
+            Ok(proved) => Visitor { proved, fault: None, bearer },
+            Err(fault) => Visitor { bearer, ..Visitor::with_fault(fault) },
+        }
+    }
+
+    /// Who a client is that sends this HTTP request.
+    pub async fn visitor(&self, headers: &HeaderMap, is_encrypted: bool) -> Visitor {
+        let mut lines = headers.get_all(AUTHORIZATION).iter();
+        let Some(line) = lines.next() else { return Visitor::default() };
+        let shown = line.to_str().ok().and_then(|line| line.trim().split_once(' '));
+        let Some((kind, shown)) = shown.filter(|_| lines.next().is_none()) else {
+            return Visitor::with_fault(TokenFault::Malformed);
         };
         let shown = shown.trim();
         match &*kind.to_ascii_lowercase() {
-            "bearer" => self.knows(shown.as_bytes()),
-            "basic" => STANDARD.decode(shown).is_ok_and(|shown| {
-                let known = |user: &SecretString| is_same(user.expose_secret().as_bytes(), &shown);
-                wanted.users.iter().any(known)
-            }),
-            _ => false,
+            "bearer" => self.visitor_of_token(shown, is_encrypted).await,
+            "basic" if is_encrypted => self.state().user(shown),
+            _ => Visitor::default(),
         }
     }
 
     /// The values of `WWW-Authenticate`.
-    pub fn challenges(&self) -> Vec<&'static str> {
-        let wanted = self.wanted();
-        let has_users = wanted.as_ref().is_some_and(|wanted| wanted.has_users);
-        let has_tokens = wanted.is_some_and(|wanted| !wanted.tokens.is_empty());
-        let all =
-            [(has_tokens, "Bearer realm=\"farroot\""), (has_users, "Basic realm=\"farroot\"")];
+    pub fn challenges(&self, fault: Option<TokenFault>) -> Vec<String> {
+        let state = self.state();
+        let has_tokens = !state.tokens.is_empty() || !state.issuers.is_empty();
+        // RFC 6750, section 3.1.
+        let fault =
+            fault.map(|fault| format!(", error=\"invalid_token\", error_description=\"{fault}\""));
+        let bearer = format!("Bearer realm=\"farroot\"{}", fault.unwrap_or_default());
+        let has_users = state.protection.users.is_some();
+        let all = [(has_tokens, bearer), (has_users, "Basic realm=\"farroot\"".to_owned())];
         all.into_iter().filter_map(|(is_wanted, text)| is_wanted.then_some(text)).collect()
     }
 }
 
 impl GuardState {
-    fn read(protection: &Protection) -> io::Result<Self> {
-        let Protection { tls, tokens, users } = protection;
+    fn read(
+        protection: &Protection,
+        is_far: bool,
+        before: Option<&GuardState>,
+    ) -> io::Result<Self> {
+        let Protection { tls, tokens, users, issuers, rules } = protection;
         let acceptor = tls.as_ref().map(|(certificate, key)| acceptor(certificate, key));
         let acceptor = acceptor.transpose()?;
-        if tokens.is_none() && users.is_none() {
-            return Ok(GuardState { acceptor, wanted: None });
-        }
-        if acceptor.is_none() {
+        if protection.has_proofs() && acceptor.is_none() {
             let what = "tokens and passwords are taken within TLS only: name a certificate, too";
             return Err(Error::new(ErrorKind::InvalidInput, what));
         }
         let lines =
             |path: &Option<PathBuf>| path.as_ref().map_or(Ok(Vec::new()), |path| lines(path));
-        let has_users = users.is_some();
+        let lists =
+            ReaderLists { has_tokens: tokens.is_some(), has_users: users.is_some(), is_far };
         let users = lines(users)?;
         if users.iter().any(|user| !user.expose_secret().contains(':')) {
             return Err(Error::new(
@@ -179,8 +258,44 @@ impl GuardState {
                 "a user without a colon and a password",
             ));
         }
-        let wanted = Wanted { tokens: lines(tokens)?, users, has_users };
-        Ok(GuardState { acceptor, wanted: Some(Arc::new(wanted)) })
+        let wrong = |why: String| Error::new(ErrorKind::InvalidInput, why);
+        let known = |url: &str| before?.issuers.iter().find(|issuer| issuer.url == url);
+        let issuers = issuers.iter().map(|one| Issuer::new(one, is_far, known(&one.url)));
+        let issuers: Vec<Issuer> = issuers.collect::<Result<_, _>>().map_err(wrong)?;
+        let names = |issuer: &Issuer| [issuer.name.clone(), issuer.url.clone()];
+        for (at, issuer) in issuers.iter().enumerate() {
+            let is_twice =
+                |other: &Issuer| names(issuer).iter().any(|name| names(other).contains(name));
+            if issuers[..at].iter().any(is_twice) {
+                return Err(wrong(format!("the issuer {} is listed twice", issuer.name)));
+            }
+        }
+        let rules = AccessRules::new(rules, &issuers, lists).map_err(wrong)?;
+        let protection = protection.clone();
+        let tokens = lines(tokens)?;
+        Ok(GuardState { protection, acceptor, tokens, users, issuers, rules })
+    }
+
+    /// The proof that a signed token is.
+    async fn proved(&self, token: &str, fetch: &DocumentFetch) -> Result<Proved, TokenFault> {
+        if self.issuers.is_empty() {
+            return Err(TokenFault::Unlisted);
+        }
+        let token = UncheckedToken::parse(token)?;
+        let issuer = self.issuers.iter().find(|issuer| issuer.url == token.issuer());
+        let issuer = issuer.ok_or(TokenFault::Issuer)?;
+        let claims = issuer.claims(token, fetch, seconds_since_1970()).await?;
+        Ok(Proved::Token(Box::new(claims)))
+    }
+
+    /// The user of a name and password, as HTTP has them (RFC 7617).
+    fn user(&self, shown: &str) -> Visitor {
+        let Ok(shown) = STANDARD.decode(shown) else { return Visitor::default() };
+        let known = |user: &&SecretString| is_same(user.expose_secret().as_bytes(), &shown);
+        let user = self.users.iter().find(known);
+        let name = user.and_then(|user| user.expose_secret().split_once(':'));
+        let proved = name.map_or(Proved::Nothing, |(name, _)| Proved::User(name.to_owned()));
+        Visitor { proved, ..Visitor::default() }
     }
 }
 
@@ -245,7 +360,7 @@ mod tests {
         let tokens = folder.path().join("tokens");
         std::fs::write(&tokens, "# none\n\n marker-token \n").unwrap();
         let protection = Protection { tokens: Some(tokens.clone()), ..Protection::default() };
-        let error = Guard::new(&protection).unwrap_err();
+        let error = Guard::new(&protection, false, Surroundings::default()).unwrap_err();
         assert!(error.to_string().contains("within TLS only"), "{error}");
         let read = lines(&tokens).unwrap();
         assert_eq!(read.len(), 1);

@@ -3,19 +3,23 @@
 //! [`Content::Folder`] allows it.
 //!
 //! Both protocols are spoken on one port: XRootD's handshake begins with a zero byte, which HTTP
-//! never does; TLS begins with a 22. For tests, demonstrations and small private use: protection is
-//! a list of tokens, or of users with their passwords (see [`Protection`]).
+//! never does; TLS begins with a 22. Who may read is a list of tokens or of users, or rules for
+//! tokens of issuers (see [`Protection`]).
 
+mod access;
 mod clients;
 mod config;
 mod far;
 mod files;
 mod folder;
 mod guard;
+mod guest;
 mod http;
 mod limits;
 mod memory;
 mod neighbours;
+mod origin;
+mod origin_credential;
 mod select;
 mod service;
 mod shaped;
@@ -40,16 +44,19 @@ use self::clients::{Client, Clients};
 use self::far::FarFiles;
 use self::files::Files;
 use self::folder::FolderFiles;
-use self::guard::{Guard, HttpEntry};
+use self::guard::Guard;
 use self::select::Selector;
 use self::shaped::Link;
 use self::stream::{Stream, Watched, prepare};
 
+pub use self::access::{AccessRule, IssuerSettings};
 pub use self::config::{Config, Content};
-pub use self::far::{Figures, Forwarding, Origin};
+pub use self::far::{Figures, Forwarding};
 pub use self::guard::Protection;
 pub use self::limits::{Limits, SelectLimits};
 pub use self::neighbours::user_of_port;
+pub use self::origin::Origin;
+pub use self::origin_credential::OriginCredential;
 pub use self::select::SelectFigures;
 pub use self::shaped::Shape;
 
@@ -91,11 +98,7 @@ impl Server {
     /// network could change files or read a secret.
     pub fn start(config: Config) -> io::Result<Self> {
         let limits = config.limits_here();
-        let guard = Guard::new(&config.protection)?;
-        let is_writable = matches!(config.content, Content::Folder { writable: true, .. });
-        if is_writable && guard.is_open() && !config.address.is_loopback() {
-            return Err(guard::unprotected(config.address));
-        }
+        let guard = config.guard()?;
         let has_tls = guard.has_tls();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .thread_name("serve")
@@ -267,17 +270,12 @@ impl Shared {
                 Some(0) => {
                     xrootd::serve(Box::new(stream), files, guard, client.clone(), here).await;
                 }
-                Some(TLS_BEGINS) if guard.has_tls() => {
-                    if let Ok(stream) = guard.within(stream).await {
-                        let entry = HttpEntry::Guarded(guard);
-                        let content = http::HttpContent { files, selector };
-                        http::serve(stream, content, entry, client.clone(), here).await;
-                    }
-                }
-                Some(_) => {
-                    let entry = if guard.is_open() { HttpEntry::Open } else { HttpEntry::Closed };
-                    let content = http::HttpContent { files, selector };
-                    http::serve(stream, content, entry, client.clone(), here).await;
+                Some(first) => {
+                    let is_encrypted = first == TLS_BEGINS && guard.has_tls();
+                    let stream = guard.within_if(is_encrypted, stream).await;
+                    let Ok(stream) = stream else { return };
+                    let content = http::HttpContent { files, selector, guard, is_encrypted };
+                    http::serve(stream, content, client.clone(), here).await;
                 }
                 None => {}
             }

@@ -7,8 +7,7 @@ use std::time::Duration;
 use crate::far::FarFiles;
 use crate::files::Files;
 use crate::folder::FolderFiles;
-use crate::guard::{self, Guard};
-use crate::{Config, Content, Server};
+use crate::{Config, Content, Protection, Server};
 
 impl Server {
     /// Reads certificate, tokens and users again, and opens the access log by its name again. No
@@ -17,7 +16,15 @@ impl Server {
     /// # Errors
     /// A file that cannot be read or is malformed; then its content stays as it was.
     pub fn reload(&self) -> io::Result<()> {
-        self.shared.guard.reload()?;
+        self.reload_as(None)
+    }
+
+    /// As [`Server::reload`], with another protection from now on.
+    ///
+    /// # Errors
+    /// As [`Server::reload`].
+    pub fn reload_as(&self, protection: Option<&Protection>) -> io::Result<()> {
+        self.shared.guard.reload(protection)?;
         match &self.files {
             Files::Folder(_) => Ok(()),
             Files::Far(far) => far.reopen_log(),
@@ -37,16 +44,20 @@ impl Server {
     /// # Errors
     /// As [`Server::start`], but for a port that is taken.
     pub fn check(config: &Config) -> io::Result<()> {
-        let guard = Guard::new(&config.protection)?;
+        let guard = config.guard()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(guard.check_issuers())?;
         match &config.content {
             Content::Folder { path, hidden, writable } => {
-                if *writable && guard.is_open() && !config.address.is_loopback() {
-                    return Err(guard::unprotected(config.address));
-                }
                 FolderFiles::new(path, *hidden, *writable, 1).map(drop)
             }
             Content::Far(forwarding) => {
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+                for origin in &forwarding.origins {
+                    let Some(credential) = origin.credential() else { continue };
+                    let wrong =
+                        |why| io::Error::other(format!("the credential for {origin}: {why}"));
+                    credential.check(&forwarding.settings.wallet).map_err(wrong)?;
+                }
                 let _inside = runtime.enter();
                 let own = (config.address, config.port).into();
                 FarFiles::start(forwarding, vec![own]).map(drop)

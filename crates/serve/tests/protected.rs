@@ -38,6 +38,7 @@ fn protection(folder: &Path, tokens: bool, users: bool) -> Protection {
         tls: Some((write("cert.pem", &certificate.pem()), write("key.pem", &key.serialize_pem()))),
         tokens: tokens.then(|| write("tokens", "# of tests\nmarker-token\n")),
         users: users.then(|| write("users", "ada:marker-password\n")),
+        ..Protection::default()
     }
 }
 

@@ -6,13 +6,16 @@
 
 mod account;
 mod cache_status;
+mod credential;
 mod failure;
 mod log;
 mod metrics;
 mod name;
 mod origins;
+mod passthrough;
 mod pieces;
 mod reading;
+mod service_tokens;
 mod written;
 
 use std::collections::BTreeMap;
@@ -29,8 +32,8 @@ use std::time::Duration;
 use engine::{Arrivals, Engine, Watched, Ways};
 use mutex::Mutex;
 use prometheus_client::metrics::histogram::Histogram;
-use remote::address::{Address, CacheUse};
-use remote::credentials::Wallet;
+use remote::address::{Address, CacheUse, LentToken};
+use remote::credentials::Choice;
 use remote::report::Report;
 use remote::source::network::{Network, Tcp};
 use remote::{Algorithm, Checksum, Error, ErrorKind};
@@ -39,17 +42,22 @@ use tokio::time::Instant;
 
 use self::account::Account;
 use self::log::AccessLog;
+use self::passthrough::OriginAnswers;
+use self::service_tokens::ServiceTokens;
 use self::written::WrittenFiles;
-use crate::clients::{Client, Clients, FilePlace};
+use crate::access::ServedPlace;
+use crate::clients::{Client, FilePlace};
 use crate::files::Name;
 use crate::folder::Stat;
+use crate::guest::Guest;
+use crate::origin::Origin;
 use crate::select::SelectTally;
 
 pub use self::account::Figures;
 pub use self::cache_status::{CacheRules, CacheStatus};
 pub use self::failure::{failure, known};
+pub use self::name::token_of as token_of_name;
 use self::origins::ListedOnly;
-pub use self::origins::Origin;
 pub use self::reading::Reading;
 
 /// How long the open at an origin outlives its last client.
@@ -100,8 +108,18 @@ struct Inner {
     kept: Mutex<BTreeMap<String, KeptOpen>>,
     /// Files that clients have been sent to their origins for, to write them.
     written: Mutex<WrittenFiles>,
+    /// What origins say about clients' own tokens.
+    answers: OriginAnswers,
+    service_tokens: ServiceTokens,
     account: Account,
     log: Option<AccessLog>,
+}
+
+/// An address as its origin is asked, for one client.
+pub struct AskedAddress {
+    pub address: Address,
+    /// The token that the origin is shown, as long as the address is used.
+    pub lent: Option<Arc<LentToken>>,
 }
 
 /// A file that stays open at its origin for a while when no client has it.
@@ -156,7 +174,9 @@ impl FarFiles {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         if secret.is_none() {
-            settings.wallet = Wallet::empty();
+            // Its authorities stay: servers are verified by them.
+            let order = Some(Vec::new());
+            settings.wallet = settings.wallet.with(Choice { order, ..Choice::default() });
             // This proxy checks its connections here; another proxy behind it would evade that.
             settings.proxies = remote::Proxies::default();
         }
@@ -175,7 +195,10 @@ impl FarFiles {
         let kept = Mutex::default();
         let account = Account::default();
         let written = Mutex::default();
-        let inner = Inner { engine, origins, secret, kept, written, account, log };
+        let answers = OriginAnswers::default();
+        let service_tokens = ServiceTokens::default();
+        let inner =
+            Inner { engine, origins, secret, kept, written, answers, service_tokens, account, log };
         let files = FarFiles(Arc::new(inner));
         tokio::spawn(files.clone().close_unused());
         Ok(files)
@@ -190,13 +213,15 @@ impl FarFiles {
     /// lacks the file or has it from longer ago than the rules allow.
     pub async fn open(
         &self,
-        client: &Client,
+        guest: &Guest,
         name: Name<'_>,
         rules: CacheRules,
     ) -> io::Result<FarFile> {
-        let address = self.allowed(name).map_err(failure)?;
+        let address = self.allowed(guest, name)?;
         let begin = Instant::now();
-        let place = client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
+        let AskedAddress { address, lent: _lent } =
+            self.asked(guest, address, rules.cache_use).await?;
+        let place = guest.client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
         let opened = self.opened(&address, rules.cache_use).await.map_err(failure)?;
         let was_too_old = is_too_old(&opened.0, &opened.1, rules.age_max);
         let (origin, watched) = match was_too_old {
@@ -214,7 +239,7 @@ impl FarFiles {
             watched,
             was_too_old,
             files: self.clone(),
-            client: client.address(),
+            client: guest.client.address(),
             opened: Instant::now(),
             key: address.as_str().to_owned(),
             bytes: AtomicU64::new(0),
@@ -227,8 +252,10 @@ impl FarFiles {
     ///
     /// # Errors
     /// As for [`open`](Self::open).
-    pub async fn stat(&self, name: Name<'_>) -> io::Result<Stat> {
-        let address = self.allowed(name).map_err(failure)?;
+    pub async fn stat(&self, guest: &Guest, name: Name<'_>) -> io::Result<Stat> {
+        let address = self.allowed(guest, name)?;
+        let AskedAddress { address, lent: _lent } =
+            self.asked(guest, address, CacheUse::Usual).await?;
         Ok(self.opened(&address, CacheUse::Usual).await.map_err(failure)?.0.stat)
     }
 
@@ -236,8 +263,15 @@ impl FarFiles {
     ///
     /// # Errors
     /// As for [`open`](Self::open); `Unsupported` where it keeps none.
-    pub async fn checksum(&self, name: Name<'_>, algorithm: Algorithm) -> io::Result<Checksum> {
-        let address = self.allowed(name).map_err(failure)?;
+    pub async fn checksum(
+        &self,
+        guest: &Guest,
+        name: Name<'_>,
+        algorithm: Algorithm,
+    ) -> io::Result<Checksum> {
+        let address = self.allowed(guest, name)?;
+        let AskedAddress { address, lent: _lent } =
+            self.asked(guest, address, CacheUse::Usual).await?;
         let remote = self.0.engine.remote();
         remote.checksum(address.as_str(), Some(algorithm)).await.map_err(failure)
     }
@@ -252,17 +286,29 @@ impl FarFiles {
         self.0.account.select()
     }
 
-    /// The address of a file that clients may read.
+    /// Whether rules let a client read a file. Its origin is not asked.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
-    pub fn address(&self, name: Name<'_>) -> io::Result<String> {
-        Ok(self.allowed(name).map_err(failure)?.as_str().to_owned())
+    pub fn look(&self, guest: &Guest, name: Name<'_>) -> io::Result<()> {
+        self.allowed(guest, name).map(drop)
     }
 
-    /// Whether files of an address's server may be read.
-    pub fn allows(&self, address: &Address) -> bool {
-        self.0.origins.iter().any(|origin| origin.allows(address))
+    /// The address of a file that a client may read, for a reader in this process.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub async fn address(&self, guest: &Guest, name: Name<'_>) -> io::Result<AskedAddress> {
+        let address = self.allowed(guest, name)?;
+        self.asked(guest, address, CacheUse::Usual).await
+    }
+
+    /// Whether a client may read the file of an address, which another file may have named.
+    pub async fn allows(&self, guest: &Guest, address: &Address) -> bool {
+        let is_forwarded = self.0.origins.iter().any(|origin| origin.allows(address));
+        is_forwarded
+            && guest.may_read(&ServedPlace::of_far(address)).is_ok()
+            && self.asked(guest, address.anonymous(), CacheUse::Usual).await.is_ok()
     }
 
     /// Where the time and the bytes of everything read so far went.
@@ -288,11 +334,13 @@ impl FarFiles {
     ///
     /// # Errors
     /// `PermissionDenied` without the secret.
-    pub async fn metrics(&self, written: &str, clients: &Clients) -> io::Result<Option<String>> {
+    pub async fn metrics(&self, guest: &Guest, written: &str) -> io::Result<Option<String>> {
         let name = name::behind_secret(written, self.0.secret.as_ref()).map_err(failure)?;
         if name != METRICS {
             return Ok(None);
         }
+        guest.may_read(&ServedPlace::Figures)?;
+        let clients = guest.client.all();
         let cache = self.0.engine.remote().cache();
         // It looks at each segment on the disk.
         let totals = tokio::task::spawn_blocking(move || cache.map(|cache| cache.totals()));
@@ -319,8 +367,8 @@ impl FarFiles {
     ///
     /// # Errors
     /// As for [`open`](Self::open), of a name that no client may be sent to.
-    pub async fn to_write(&self, name: Name<'_>) -> io::Result<Address> {
-        let address = self.forwarded(name).map_err(failure)?;
+    pub async fn to_write(&self, guest: &Guest, name: Name<'_>) -> io::Result<Address> {
+        let address = self.forwarded(guest, name)?;
         self.0.written.lock().add(&address);
         let is_it = |key: &str| key.split('?').next() == address.as_str().split('?').next();
         let was_open = {
@@ -337,27 +385,36 @@ impl FarFiles {
     }
 
     /// The address that a name means, of an origin whose files may be read by this proxy.
-    fn allowed(&self, name: Name<'_>) -> remote::Result<Address> {
-        let address = self.forwarded(name)?;
+    fn allowed(&self, guest: &Guest, name: Name<'_>) -> io::Result<Address> {
+        let address = self.forwarded(guest, name)?;
         if self.0.secret.is_none() && !address.query().unwrap_or_default().is_empty() {
             let text = "this proxy serves public files only, and carries no query to their origins";
             let advice = "for files of your own start a proxy of your own: farroot run -- COMMAND";
-            return Err(Error::new(ErrorKind::PermissionDenied, text).with_advice(advice));
+            let error = Error::new(ErrorKind::PermissionDenied, text);
+            return Err(failure(error.with_advice(advice)));
         }
         Ok(address)
     }
 
-    /// The address that a name means, of an origin that is not refused.
-    fn forwarded(&self, name: Name<'_>) -> remote::Result<Address> {
+    /// The address that a name means, of an origin that is not refused, for a client who may read
+    /// it: every way to a file begins here.
+    fn forwarded(&self, guest: &Guest, name: Name<'_>) -> io::Result<Address> {
         let Inner { origins, secret, .. } = &*self.0;
-        let address = name::address_of(name, secret.as_ref())?;
+        let address = name::address_of(name, secret.as_ref()).map_err(failure)?;
+        // A token in the query is this proxy's, where it asks for one.
+        let address = match guest.has_rules() {
+            true => name::without_token(&address),
+            false => address,
+        };
+        guest.may_read(&ServedPlace::of_far(&address))?;
         if !origins.iter().any(|origin| origin.allows(&address)) {
             let host = address.host().unwrap_or_default();
             let text =
                 format!("this proxy does not forward to {}://{host}", address.scheme().name());
             let advice =
                 "read it directly, or have the proxy started with --origin for this server";
-            return Err(Error::new(ErrorKind::PermissionDenied, text).with_advice(advice));
+            let error = Error::new(ErrorKind::PermissionDenied, text);
+            return Err(failure(error.with_advice(advice)));
         }
         Ok(address)
     }

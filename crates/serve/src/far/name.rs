@@ -9,10 +9,12 @@ use remote::address::Address;
 use remote::{Error, ErrorKind, Result};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::origins::scheme;
 use crate::files::Name;
 use crate::guard::is_same;
+use crate::origin::scheme;
 
+/// The parameter of a query that has a client's token.
+const TOKEN: &str = "authz=";
 /// Stands before a secret in a path.
 const SECRET_MARK: &str = "k-";
 /// Parameters that speak to a client, to a redirector or to this proxy's own settings: an origin is
@@ -93,6 +95,26 @@ pub fn address_of(name: Name<'_>, secret: Option<&SecretString>) -> Result<Addre
         true => Err(wrong("a Metalink, which is read without a proxy")),
         false => Ok(address),
     }
+}
+
+/// The address without the token by which a client proves to this proxy who it is.
+pub fn without_token(address: &Address) -> Address {
+    let query = address.query().unwrap_or_default();
+    let is_other = |part: &&str| !part.starts_with(TOKEN);
+    let rest: Vec<&str> = query.split('&').filter(is_other).collect();
+    match rest.len() == query.split('&').count() {
+        true => address.clone(),
+        false => address.with_query(Some(&*rest.join("&")).filter(|rest| !rest.is_empty())),
+    }
+}
+
+/// The token of a name, as XRootD's clients write it: `authz=Bearer%20TOKEN`.
+pub fn token_of(written: &str) -> Option<String> {
+    let (_, query) = written.split_once('?')?;
+    let value = query.split(['&', '?']).find_map(|part| part.strip_prefix(TOKEN))?;
+    let value = percent_decode(value.as_bytes()).decode_utf8_lossy();
+    let token = value.strip_prefix("Bearer ").unwrap_or(&value).trim().to_owned();
+    Some(token)
 }
 
 /// The part of a query that is for the origin.

@@ -8,20 +8,20 @@ use remote::address::Address;
 /// file for a written one.
 const FILES_MAX: usize = 10_000;
 
-/// Addresses without their queries.
+/// Addresses without users, queries and credentials.
 #[derive(Debug, Default)]
 pub struct WrittenFiles(BTreeSet<String>);
 
 impl WrittenFiles {
     pub fn add(&mut self, address: &Address) {
         if self.0.len() < FILES_MAX {
-            self.0.insert(address.with_query(None).as_str().to_owned());
+            self.0.insert(address.anonymous().as_str().to_owned());
         }
     }
 
     pub fn contains(&self, address: &Address) -> bool {
         self.0.len() >= FILES_MAX
-            || !self.0.is_empty() && self.0.contains(address.with_query(None).as_str())
+            || !self.0.is_empty() && self.0.contains(address.anonymous().as_str())
     }
 }
 

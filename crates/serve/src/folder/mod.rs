@@ -7,7 +7,7 @@ mod writing;
 
 use std::io;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use remote::{Algorithm, Checksum, Hasher};
@@ -110,14 +110,14 @@ impl FolderFiles {
         self.turns.run(client.address(), move || folder.real_path(&path)).await
     }
 
-    /// Checks that a path of this machine is one of a file that clients may read.
+    /// The path in the folder of a path of this machine, which is one of a served file.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
-    pub async fn is_inside(&self, client: IpAddr, path: &Path) -> io::Result<()> {
+    pub async fn inside(&self, client: IpAddr, path: &Path) -> io::Result<PathBuf> {
         let folder = self.folder.clone();
         let path = path.to_owned();
-        self.turns.run(client, move || folder.is_inside(&path)).await
+        self.turns.run(client, move || folder.inside(&path)).await
     }
 
     /// Opens a file for reading.

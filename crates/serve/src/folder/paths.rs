@@ -115,13 +115,14 @@ impl Folder {
         }
     }
 
-    /// Checks that a path of this machine is one of a file below the folder that clients may read.
+    /// The path below the folder of a path of this machine, which is one of a served file.
     ///
     /// # Errors
     /// As [`resolve`](Self::resolve).
-    pub fn is_inside(&self, path: &Path) -> io::Result<()> {
+    pub fn inside(&self, path: &Path) -> io::Result<PathBuf> {
         let inside = path.strip_prefix(&self.root).map_err(|_| io::ErrorKind::PermissionDenied)?;
-        self.resolve(inside).map(drop)
+        self.resolve(inside)?;
+        Ok(inside.to_owned())
     }
 
     /// The real path of a file, for a reader in this process.

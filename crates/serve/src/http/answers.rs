@@ -8,6 +8,7 @@ use hyper::{Response, StatusCode};
 use remote::ErrorKind;
 
 use super::body::{Body, Rest, Serving};
+use crate::access::Denial;
 
 /// Seconds after which a refused client may try again.
 pub const RETRY_SECONDS: &str = "10";
@@ -44,4 +45,24 @@ pub fn set(headers: &mut HeaderMap, name: header::HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
     }
+}
+
+/// The answer to who may not read something.
+pub fn denied(serving: &Arc<Serving>, denial: &Denial) -> Answer {
+    let fault = match denial {
+        Denial::Forbidden => {
+            return text_answer(serving, StatusCode::FORBIDDEN, format!("{denial}\n").into());
+        }
+        Denial::Unknown(fault) => *fault,
+    };
+    if !serving.is_encrypted {
+        return plain(serving, StatusCode::FORBIDDEN, "to be read by https\n");
+    }
+    let mut answer = text_answer(serving, StatusCode::UNAUTHORIZED, format!("{denial}\n").into());
+    for challenge in serving.guard.challenges(fault) {
+        if let Ok(value) = HeaderValue::from_str(&challenge) {
+            answer.headers_mut().append(header::WWW_AUTHENTICATE, value);
+        }
+    }
+    answer
 }

@@ -18,6 +18,7 @@ use super::requests::Requests;
 use crate::clients::Client;
 use crate::files::Files;
 use crate::folder::{FolderFile, Fragment};
+use crate::guard::Guard;
 use crate::select::Answer;
 
 /// Bytes made at a time where there is room for them; one answer holds as many in memory.
@@ -61,6 +62,9 @@ pub struct Serving {
     pub requests: Requests,
     /// Whether entries are selected here.
     pub selects: bool,
+    pub guard: Guard,
+    /// Whether the connection is within TLS.
+    pub is_encrypted: bool,
 }
 
 impl Serving {
@@ -190,7 +194,7 @@ impl Rest {
             Rest::Trailers(_) => Ok((Bytes::new(), None)),
             Rest::Names(text, names) => Ok((text, Some(Rest::MoreNames(names)))),
             Rest::MoreNames(names) => {
-                let (text, rest) = names.next(files.folder()?, client).await?;
+                let (text, rest) = names.next(files.folder()?).await?;
                 Ok((text, rest.map(Rest::MoreNames)))
             }
         }

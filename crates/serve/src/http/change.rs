@@ -19,6 +19,7 @@ use super::listing::percent_decoded;
 use super::{Answer, failure, plain, set};
 use crate::files::Name;
 use crate::folder::WriteMode;
+use crate::guest::Guest;
 
 /// Whether requests of this kind change files.
 pub fn is_change(method: &Method) -> bool {
@@ -26,7 +27,7 @@ pub fn is_change(method: &Method) -> bool {
 }
 
 /// Changes files, and answers with the status.
-pub async fn answer(serving: &Arc<Serving>, request: Request<Incoming>) -> Answer {
+pub async fn answer(serving: &Arc<Serving>, guest: &Guest, request: Request<Incoming>) -> Answer {
     let Some(path) = percent_decoded(request.uri().path()) else {
         return plain(serving, StatusCode::BAD_REQUEST, "the path has a % without two digits\n");
     };
@@ -37,7 +38,7 @@ pub async fn answer(serving: &Arc<Serving>, request: Request<Incoming>) -> Answe
     let written = request.uri().path_and_query().map_or("", |written| written.as_str());
     let file_name = Name { path: Path::new(name), written, is_encoded: true };
     if files.are_far() {
-        let origin = files.to_write(file_name).await;
+        let origin = files.to_write(guest, file_name).await;
         return elsewhere(serving, request.method(), origin);
     }
     let Ok(files) = files.folder() else {

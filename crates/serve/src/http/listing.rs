@@ -6,8 +6,8 @@ use std::io;
 use bytes::Bytes;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
-use crate::clients::Client;
 use crate::folder::{Entry, FolderFiles, Listing};
+use crate::guest::Guest;
 
 /// All but the characters that RFC 3986 (section 2.3) calls unreserved.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -24,12 +24,15 @@ pub struct Names {
     listing: Listing,
     /// The prefix of the names in links.
     base: String,
+    /// The path of the folder, and who asks.
+    folder: Vec<u8>,
+    guest: Guest,
     is_begun: bool,
 }
 
 impl Names {
     /// Of the folder that clients call `path`.
-    pub fn new(listing: Listing, path: &[u8]) -> Self {
+    pub fn new(listing: Listing, path: &[u8], guest: Guest) -> Self {
         // Two slashes at the beginning of a link would name another server.
         let parts = path.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
         let mut base = String::from("/");
@@ -37,19 +40,16 @@ impl Names {
             base.push_str(&percent_encoded(part));
             base.push('/');
         }
-        Names { listing, base, is_begun: false }
+        Names { listing, base, folder: path.to_vec(), guest, is_begun: false }
     }
 
     /// The next lines, and the rest of the folder.
     ///
     /// # Errors
     /// Those of the file system.
-    pub async fn next(
-        self,
-        files: &FolderFiles,
-        client: &Client,
-    ) -> io::Result<(Bytes, Option<Names>)> {
-        let Names { listing, base, is_begun } = self;
+    pub async fn next(self, files: &FolderFiles) -> io::Result<(Bytes, Option<Names>)> {
+        let Names { listing, base, folder, guest, is_begun } = self;
+        let client = &guest.client;
         let reserved = client.reserve(STEP_BYTES).await;
         let each = LINE_BYTES + base.len();
         let text_bytes = move |name: usize| each + name * BYTES_A_BYTE;
@@ -58,8 +58,9 @@ impl Names {
         if !is_begun {
             html.push_str("<!doctype html><meta charset=\"utf-8\"><pre>\n");
         }
-        entries.iter().for_each(|entry| put_line(&mut html, &base, entry));
-        let rest = left.map(|listing| Names { listing, base, is_begun: true });
+        let listed = entries.iter().filter(|entry| guest.may_list(&folder, &entry.name));
+        listed.for_each(|entry| put_line(&mut html, &base, entry));
+        let rest = left.map(|listing| Names { listing, base, folder, guest, is_begun: true });
         if rest.is_none() {
             html.push_str("</pre>\n");
         }

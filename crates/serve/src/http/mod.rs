@@ -29,7 +29,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio_util::io::InspectReader;
 
-use self::answers::{Answer, RETRY_SECONDS, plain, set, status_of, text_answer};
+use self::answers::{Answer, RETRY_SECONDS, denied, plain, set, status_of, text_answer};
 use self::asked::{Asked, asked};
 use self::body::{Body, Ranges, Rest, Serving, content_range};
 use self::caching::Directives;
@@ -39,8 +39,10 @@ use self::requests::Requests;
 use super::far::known;
 use super::files::{Files, Name, Opened};
 use super::folder::Stat;
+use crate::access::Denial;
 use crate::clients::Client;
-use crate::guard::HttpEntry;
+use crate::guard::Guard;
+use crate::guest::Guest;
 use crate::neighbours::names_this_machine;
 use crate::select::Selector;
 
@@ -56,26 +58,27 @@ pub struct HttpContent {
     pub files: Files,
     /// `None` where no entries are selected.
     pub selector: Option<Selector>,
+    pub guard: Guard,
+    /// Whether the connection is within TLS.
+    pub is_encrypted: bool,
 }
 
 /// Serves one connection until it ends.
 pub async fn serve(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     content: HttpContent,
-    entry: HttpEntry,
     client: Arc<Client>,
     here: SocketAddr,
 ) {
     let buffer_bytes = client.limits().request_bytes.max(BUFFER_BYTES_MIN);
-    let HttpContent { files, selector } = content;
+    let HttpContent { files, selector, guard, is_encrypted } = content;
     let selects = selector.is_some();
-    let serving = Arc::new(Serving { files, client, requests: Requests::default(), selects });
+    let requests = Requests::default();
+    let serving = Arc::new(Serving { files, client, requests, selects, guard, is_encrypted });
     let followed = serving.clone();
     let stream = InspectReader::new(stream, move |bytes: &[u8]| followed.requests.follow(bytes));
-    let entry = Arc::new(entry);
     let service = service_fn(move |request: Request<_>| {
         let serving = serving.clone();
-        let entry = entry.clone();
         let selector = selector.clone().filter(|_| select::is_asked(&request));
         async move {
             // Requests that are sent together are answered one by one, as their answers are taken.
@@ -88,13 +91,16 @@ pub async fn serve(
             if let Some(answer) = health(&serving, request.uri().path()) {
                 return Ok(answer);
             }
-            let mut answer = match (turned_away(&serving, &entry, request.headers()), selector) {
+            let guest = guest(&serving, request.headers()).await;
+            let mut answer = match (turned_away(&serving, &guest), selector) {
                 (Some(answer), _) => answer,
-                (None, Some(selector)) => select::answer(&serving, &selector, request).await,
-                (None, None) if may_change(&serving) && change::is_change(request.method()) => {
-                    change::answer(&serving, request).await
+                (None, Some(selector)) => {
+                    select::answer(&serving, &guest, &selector, request).await
                 }
-                (None, None) => answer(&serving, &request).await,
+                (None, None) if may_change(&serving) && change::is_change(request.method()) => {
+                    change::answer(&serving, &guest, request).await
+                }
+                (None, None) => answer(&serving, &guest, &request).await,
             };
             if serving.client.all().is_draining() {
                 set(answer.headers_mut(), header::CONNECTION, "close");
@@ -131,21 +137,18 @@ fn may_change(serving: &Serving) -> bool {
     serving.files.are_writable() || serving.files.are_far()
 }
 
-/// The answer to who may not read.
-fn turned_away(serving: &Arc<Serving>, entry: &HttpEntry, headers: &HeaderMap) -> Option<Answer> {
-    match entry {
-        HttpEntry::Open => None,
-        HttpEntry::Guarded(guard) if guard.lets_in(headers) => None,
-        HttpEntry::Guarded(guard) => {
-            let mut answer = plain(serving, StatusCode::UNAUTHORIZED, "say who you are\n");
-            for challenge in guard.challenges() {
-                let value = HeaderValue::from_static(challenge);
-                answer.headers_mut().append(header::WWW_AUTHENTICATE, value);
-            }
-            Some(answer)
-        }
-        HttpEntry::Closed => Some(plain(serving, StatusCode::FORBIDDEN, "to be read by https\n")),
-    }
+/// The client of a request.
+async fn guest(serving: &Arc<Serving>, headers: &HeaderMap) -> Guest {
+    let Serving { guard, client, is_encrypted, .. } = &**serving;
+    let visitor = Arc::new(guard.visitor(headers, *is_encrypted).await);
+    Guest::new(client.clone(), visitor, guard.clone())
+}
+
+/// The answer to who may read nothing, whatever is requested.
+fn turned_away(serving: &Arc<Serving>, guest: &Guest) -> Option<Answer> {
+    let guard = &serving.guard;
+    let may_come = guard.has_public() || guard.knows(&guest.visitor);
+    (!may_come).then(|| denied(serving, &Denial::Unknown(guest.visitor.fault)))
 }
 
 /// Answers a client beyond the limits with 503, whatever it requests.
@@ -164,7 +167,7 @@ pub async fn refuse(mut stream: impl AsyncRead + AsyncWrite + Unpin, why: &str) 
     }
 }
 
-async fn answer<B>(serving: &Arc<Serving>, request: &Request<B>) -> Answer {
+async fn answer<B>(serving: &Arc<Serving>, guest: &Guest, request: &Request<B>) -> Answer {
     let plain = |status, text| plain(serving, status, text);
     if request.method() != Method::GET && request.method() != Method::HEAD {
         let methods = match may_change(serving) {
@@ -178,9 +181,9 @@ async fn answer<B>(serving: &Arc<Serving>, request: &Request<B>) -> Answer {
     let Some(path) = percent_decoded(request.uri().path()) else {
         return plain(StatusCode::BAD_REQUEST, "the path has a % without two digits\n");
     };
-    let Serving { files, client, .. } = &**serving;
+    let files = &serving.files;
     let written = request.uri().path_and_query().map_or("", |written| written.as_str());
-    if let Some(text) = files.metrics(written, client.all()).await {
+    if let Some(text) = files.metrics(guest, written).await {
         return match text {
             Ok(text) => {
                 let mut answer = text_answer(serving, StatusCode::OK, text.into());
@@ -196,11 +199,11 @@ async fn answer<B>(serving: &Arc<Serving>, request: &Request<B>) -> Answer {
     if is_of_cache && directives.are_contradictory() {
         return not_cached(serving);
     }
-    match files.open_with(client, name, directives.rules()).await {
+    match files.open_with(guest, name, directives.rules()).await {
         Ok(file) => file_answer(serving, file, request, directives),
         Err(error) if is_of_cache && error.kind() == io::ErrorKind::NotFound => not_cached(serving),
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
-            match page(serving, &path).await {
+            match page(serving, guest, name).await {
                 Ok(answer) => answer,
                 Err(error) => failure(serving, &error),
             }
@@ -210,11 +213,11 @@ async fn answer<B>(serving: &Arc<Serving>, request: &Request<B>) -> Answer {
 }
 
 /// The names in a folder: with a length where they come in one piece.
-async fn page(serving: &Arc<Serving>, path: &[u8]) -> io::Result<Answer> {
-    let Serving { files, client, .. } = &**serving;
-    let files = files.folder()?;
-    let listing = files.list(client, OsStr::from_bytes(path)).await?;
-    let rest = match Names::new(listing, path).next(files, client).await? {
+async fn page(serving: &Arc<Serving>, guest: &Guest, name: Name<'_>) -> io::Result<Answer> {
+    let listing = serving.files.list(guest, name).await?;
+    let path = name.path.as_os_str().as_bytes();
+    let names = Names::new(listing, path, guest.clone());
+    let rest = match names.next(serving.files.folder()?).await? {
         (all, None) => Rest::Text(all),
         (first, Some(more)) => Rest::Names(first, more),
     };
@@ -226,6 +229,9 @@ async fn page(serving: &Arc<Serving>, path: &[u8]) -> io::Result<Answer> {
 fn failure(serving: &Arc<Serving>, error: &io::Error) -> Answer {
     if let Some(known) = known(error) {
         return text_answer(serving, status_of(known), format!("{known}\n").into());
+    }
+    if let Some(denial) = Denial::of(error) {
+        return denied(serving, denial);
     }
     let plain = |status, text| plain(serving, status, text);
     match error.kind() {

@@ -11,8 +11,9 @@ use percent_encoding::percent_decode;
 use remote::{Error, ErrorKind};
 use tokio::time::timeout;
 
-use super::answers::{Answer, RETRY_SECONDS, plain, set, status_of, text_answer};
+use super::answers::{Answer, RETRY_SECONDS, denied, plain, set, status_of, text_answer};
 use super::body::{Body, Rest, Serving};
+use crate::guest::Guest;
 use crate::select::{Answering, Selector};
 
 const PATH: &str = "/select";
@@ -35,6 +36,7 @@ fn parameter<B>(request: &Request<B>) -> Option<&str> {
 /// Answers a request.
 pub async fn answer(
     serving: &Arc<Serving>,
+    guest: &Guest,
     selector: &Selector,
     request: Request<Incoming>,
 ) -> Answer {
@@ -47,7 +49,7 @@ pub async fn answer(
         Ok(text) => text,
         Err(refusal) => return refusal,
     };
-    match selector.answer(&serving.client, &text).await {
+    match selector.answer(guest, &text).await {
         Ok(Answering::Text(text)) => {
             let mut answer = text_answer(serving, StatusCode::OK, text);
             set(answer.headers_mut(), header::CONTENT_TYPE, "application/json");
@@ -59,6 +61,7 @@ pub async fn answer(
             set(answer.headers_mut(), header::TRAILER, TRAILERS);
             answer
         }
+        Ok(Answering::Denied(denial)) => denied(serving, &denial),
         Err(error) => refusal(serving, &error),
     }
 }

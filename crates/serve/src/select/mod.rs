@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::net::IpAddr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,13 +16,15 @@ use engine::near::SelectRequest;
 use engine::{Engine, Gate, SelectBounds, Selected, SelectedStream};
 use futures::future::{BoxFuture, FutureExt};
 use mutex::Mutex;
+use remote::address::LentToken;
 use remote::source::network::{Network, Stream};
 use remote::{Error, ErrorKind, Result};
 
-use crate::clients::Client;
-use crate::far::FarFiles;
+use crate::access::{Denial, ServedPlace};
+use crate::far::{AskedAddress, FarFiles};
 use crate::files::{Files, Name};
 use crate::folder::FolderFiles;
+use crate::guest::Guest;
 use crate::limits::SelectLimits;
 
 pub use self::tally::{SelectFigures, SelectTally};
@@ -58,6 +61,8 @@ struct SelectPlace {
 pub enum Answering {
     Stream(Box<Answer>),
     Text(Bytes),
+    /// The client may not read one of the files.
+    Denied(Denial),
 }
 
 /// A stream of Arrow.
@@ -107,27 +112,36 @@ impl Selector {
     /// # Errors
     /// `LimitReached` where it, or all clients, have as many as may be; of files that the client
     /// may not read; as [`Engine::selected`].
-    pub async fn answer(&self, client: &Client, text: &[u8]) -> Result<Answering> {
-        let answered = self.answered(client, text).await;
-        if answered.is_err() {
+    pub async fn answer(&self, guest: &Guest, text: &[u8]) -> Result<Answering> {
+        let answered = self.answered(guest, text).await;
+        if matches!(answered, Err(_) | Ok(Answering::Denied(_))) {
             self.0.tally.refused();
         }
         answered
     }
 
-    async fn answered(&self, client: &Client, text: &[u8]) -> Result<Answering> {
-        let place = self.place(client.address())?;
+    async fn answered(&self, guest: &Guest, text: &[u8]) -> Result<Answering> {
+        let place = self.place(guest.client.address())?;
         let request = SelectRequest::parse(text)?;
         let SelectorInner { engine, files, limits, tally, .. } = &*self.0;
         let mut addresses = Vec::with_capacity(request.files.len());
+        let mut lent = Vec::new();
         for file in &request.files {
-            addresses.push(address(files, client, &file.known().file).await?);
+            match address(files, guest, &file.known().file).await? {
+                Ok(asked) => {
+                    addresses.push(asked.address.as_str().to_owned());
+                    lent.extend(asked.lent);
+                }
+                Err(denial) => return Ok(Answering::Denied(denial)),
+            }
         }
         let gate: Arc<dyn Gate> = match files {
             Files::Folder(folder) => {
-                Arc::new(FolderGate { folder: folder.clone(), client: client.address() })
+                Arc::new(FolderGate { folder: folder.clone(), guest: guest.clone() })
             }
-            Files::Far(far) => Arc::new(FarGate(far.clone())),
+            Files::Far(far) => {
+                Arc::new(FarGate { far: far.clone(), guest: guest.clone(), _lent: lent })
+            }
         };
         let SelectLimits { answer_bytes: bytes, time, step_bytes, .. } = *limits;
         let bounds = SelectBounds { bytes, time, step_bytes };
@@ -204,20 +218,24 @@ impl fmt::Debug for Answer {
 }
 
 /// The address of a file that a client may read, by the name that a `GET` has.
-async fn address(files: &Files, client: &Client, written: &str) -> Result<String> {
+async fn address(
+    files: &Files,
+    guest: &Guest,
+    written: &str,
+) -> Result<std::result::Result<AskedAddress, Denial>> {
     let wrong = |what: &str| Error::new(ErrorKind::InvalidArgument, format!("{what}: {written:?}"));
     let bare = written.split('?').next().unwrap_or_default();
     let path = percent_encoding::percent_decode_str(bare).decode_utf8();
     let path = path.map_err(|_| wrong("the name of a file is no text"))?;
     let name = Name { path: Path::new(&*path), written, is_encoded: true };
-    let found = match files {
-        Files::Folder(folder) => folder.real_path(client, name.path).await,
-        Files::Far(far) => far.address(name),
-    };
-    found.map_err(|error| match crate::far::known(&error) {
-        Some(known) => known.clone(),
-        None => Error::new(kind_of(&error), words(&error)).with_url(written),
-    })
+    match files.address(guest, name).await {
+        Ok(address) => Ok(Ok(address)),
+        Err(error) => match (Denial::of(&error), crate::far::known(&error)) {
+            (Some(denial), _) => Ok(Err(denial.clone())),
+            (None, Some(known)) => Err(known.clone()),
+            _ => Err(Error::new(kind_of(&error), words(&error)).with_url(written)),
+        },
+    }
 }
 
 fn kind_of(error: &io::Error) -> ErrorKind {
@@ -241,28 +259,38 @@ fn words(error: &io::Error) -> &'static str {
 /// Files below the served folder, that a client could read as bytes.
 struct FolderGate {
     folder: FolderFiles,
-    client: IpAddr,
+    guest: Guest,
 }
 
 impl Gate for FolderGate {
     fn check<'a>(&'a self, address: &'a remote::address::Address) -> BoxFuture<'a, Result<()>> {
         async move {
             let path = address.to_local().ok_or_else(|| outside("another server"))?;
-            let inside = self.folder.is_inside(self.client, path).await;
-            inside.map_err(|_| outside("a file that is not served here"))
+            let client = self.guest.client.address();
+            let inside = self.folder.inside(client, path).await;
+            let inside = inside.map_err(|_| outside("a file that is not served here"))?;
+            let place = ServedPlace::of_folder(inside.as_os_str().as_bytes());
+            self.guest.may_read(&place).map_err(|_| outside("a file that you may not read"))
         }
         .boxed()
     }
 }
 
-/// Files of origins whose files this proxy forwards.
-struct FarGate(FarFiles);
+/// Files of origins whose files this proxy forwards, and that the client may read.
+struct FarGate {
+    far: FarFiles,
+    guest: Guest,
+    /// Tokens of the addresses, for as long as files are opened.
+    _lent: Vec<Arc<LentToken>>,
+}
 
 impl Gate for FarGate {
     fn check<'a>(&'a self, address: &'a remote::address::Address) -> BoxFuture<'a, Result<()>> {
-        let may = self.0.allows(address);
-        async move { may.then_some(()).ok_or_else(|| outside("a server that is not allowed")) }
-            .boxed()
+        async move {
+            let may = self.far.allows(&self.guest, address).await;
+            may.then_some(()).ok_or_else(|| outside("a file that you may not read here"))
+        }
+        .boxed()
     }
 }
 

@@ -8,7 +8,6 @@ use remote::{Algorithm, Checksum, ErrorKind};
 use tokio::sync::OwnedSemaphorePermit;
 use xrootd::error::ErrorCode;
 use xrootd::header::Handle;
-use xrootd::message::auth::Auth;
 use xrootd::message::dirlist::DirlistOptions;
 use xrootd::message::locate::Location;
 use xrootd::message::open::OpenOptions;
@@ -18,8 +17,10 @@ use xrootd::message::{Open, Query, Readv, Request};
 use xrootd::server::{Tag, config_answer};
 
 use super::Connection;
+use super::asking::Asking;
 use super::read::{Answered, Job, SEGMENT_BYTES_MAX, SEGMENTS_MAX, Step, stat_info};
 use super::write::{Changed, WriteRoom, write_mode};
+use crate::access::{Denial, Visitor};
 use crate::clients::Client;
 use crate::far::known;
 use crate::files::{Files, Name, Opened, path_of};
@@ -61,6 +62,10 @@ pub enum Outcome {
     /// There is room for the write that arrives.
     Room(Option<OwnedSemaphorePermit>),
     Read(Step),
+    LoggedIn {
+        tag: Tag,
+        visitor: Visitor,
+    },
 }
 
 impl Connection {
@@ -86,15 +91,7 @@ impl Connection {
                 None => self.not_open(tag),
             },
             Request::Readv(readv) => self.take_up_readv(tag, readv),
-            Request::Auth(auth) => {
-                match token_of(&auth).is_some_and(|token| self.guard.knows(token)) {
-                    true => self.server.answer_done(tag),
-                    false => {
-                        let text = "this token may not read here";
-                        self.server.answer_error(tag, ErrorCode::AUTH_FAILED, text);
-                    }
-                }
-            }
+            Request::Auth(auth) => self.take_up_login(tag, &auth),
             Request::Close(close) => match self.opened.take(close.handle) {
                 Some(_) => self.server.answer_done(tag),
                 None => self.not_open(tag),
@@ -110,7 +107,7 @@ impl Connection {
             Request::Stat(_) | Request::Locate(_) => self.lookups.push((tag, request)),
             Request::Dirlist(list) => {
                 let with_stat = list.options.intersects(DirlistOptions::WITH_STAT);
-                self.reads.push(Job::names(tag, path_of(&list.path).to_owned(), with_stat));
+                self.reads.push(Job::names(tag, list.path, with_stat, self.asking()));
             }
             Request::Query(query) => self.answer_query(tag, &query),
             Request::Ping(_) | Request::Endsess(_) => self.server.answer_done(tag),
@@ -132,10 +129,14 @@ impl Connection {
         self.is_changing |= is_change;
         let files = self.files.clone();
         let client = self.client.clone();
+        let asking = self.asking();
         self.work.spawn(async move {
             let found = match mode {
                 Some(mode) => open_to_write(&files, &client, path_of(&open.path), mode).await,
-                None => files.open(&client, Name::of_xrootd(&open.path)).await,
+                None => {
+                    let guest = asking.guest(&open.path).await;
+                    files.open(&guest, Name::of_xrootd(&open.path)).await
+                }
             };
             Outcome::Opened { tag, handle, with_stat, is_change, found }
         });
@@ -168,18 +169,26 @@ impl Connection {
     pub(super) fn look_up(&mut self) {
         while let Some((tag, request)) = self.lookups.next(|_, _| true) {
             let files = self.files.clone();
+            let asking = self.asking();
             let client = self.client.clone();
             let open = match &request {
                 Request::Stat(stat) if stat.path.is_empty() => self.file(stat.handle).cloned(),
                 _ => None,
             };
-            self.work.spawn(async move { looked_up(tag, request, open, &files, &client).await });
+            self.work.spawn(async move {
+                match open {
+                    Some(file) => {
+                        Outcome::Stat { tag, found: files.stat_now(&client, &file).await }
+                    }
+                    None => looked_up(tag, request, &files, &asking).await,
+                }
+            });
         }
         while let Some((tag, path)) = self.checksums.next(|_, _| true) {
             let files = self.files.clone();
-            let client = self.client.clone();
+            let asking = self.asking();
             self.work.spawn(async move {
-                let found = checksum(&path, &files, &client).await;
+                let found = checksum(&path, &files, &asking).await;
                 Outcome::Checksum { tag, found }
             });
         }
@@ -223,6 +232,7 @@ impl Connection {
     pub(super) fn finish(&mut self, outcome: Outcome) -> io::Result<()> {
         match outcome {
             Outcome::Read(step) => return self.finish_step(step),
+            Outcome::LoggedIn { tag, visitor } => self.finish_login(tag, visitor),
             Outcome::Changed { tag, found } => self.finish_change(tag, found),
             Outcome::Elsewhere { tag, is_move, found } => {
                 self.finish_elsewhere(tag, is_move, found);
@@ -326,6 +336,9 @@ impl Connection {
         if let Some(known) = known(error) {
             return self.server.answer_error(tag, code_of(known), &known.to_string());
         }
+        if let Some(denial) = Denial::of(error) {
+            return self.server.answer_error(tag, ErrorCode::NOT_AUTHORIZED, &denial.to_string());
+        }
         let (code, text) = match error.kind() {
             io::ErrorKind::NotFound => (ErrorCode::NOT_FOUND, "no such file or directory"),
             io::ErrorKind::PermissionDenied => (ErrorCode::NOT_AUTHORIZED, "not to be used here"),
@@ -382,36 +395,27 @@ async fn open_to_write(
     Ok(Opened::Folder(files.folder()?.open_to_write(client, path, mode).await?))
 }
 
-/// Looks at a path, or at a file that is open.
-async fn looked_up(
-    tag: Tag,
-    request: Request,
-    open: Option<Opened>,
-    files: &Files,
-    client: &Client,
-) -> Outcome {
-    if let Some(file) = open {
-        return Outcome::Stat { tag, found: files.stat_now(client, &file).await };
-    }
+/// Looks at a path.
+async fn looked_up(tag: Tag, request: Request, files: &Files, asking: &Asking) -> Outcome {
     match request {
         Request::Locate(locate) => {
-            // Wherever a far file is, this server brings it.
-            let found = match files.are_far() {
-                true => Ok(()),
-                false => files.stat(client, Name::of_xrootd(&locate.path)).await.map(drop),
-            };
-            Outcome::Located { tag, found }
+            let guest = asking.guest(&locate.path).await;
+            Outcome::Located {
+                tag,
+                found: files.locate(&guest, Name::of_xrootd(&locate.path)).await,
+            }
         }
         Request::Stat(stat) if !stat.path.is_empty() => {
-            Outcome::Stat { tag, found: files.stat(client, Name::of_xrootd(&stat.path)).await }
+            let guest = asking.guest(&stat.path).await;
+            Outcome::Stat { tag, found: files.stat(&guest, Name::of_xrootd(&stat.path)).await }
         }
         _ => Outcome::Stat { tag, found: Err(io::ErrorKind::InvalidInput.into()) },
     }
 }
 
-async fn checksum(path: &str, files: &Files, client: &Client) -> io::Result<Checksum> {
+async fn checksum(path: &str, files: &Files, asking: &Asking) -> io::Result<Checksum> {
     let algorithm = algorithm_of(path).ok_or(io::ErrorKind::Unsupported)?;
-    files.checksum(client, Name::of_xrootd(path), algorithm).await
+    files.checksum(&asking.guest(path).await, Name::of_xrootd(path), algorithm).await
 }
 
 /// The kind of checksum that a query names; `None` where it is not known.
@@ -424,12 +428,4 @@ fn algorithm_of(query: &str) -> Option<Algorithm> {
 fn checksums_made() -> String {
     let kinds = Algorithm::ALL.iter().enumerate();
     kinds.map(|(at, kind)| format!("{at}:{}", kind.name())).collect::<Vec<_>>().join(",")
-}
-
-/// The token of a `ztn` credential: the protocol's name, a version, `T`, two bytes, the length with
-/// the NUL at the end, the token.
-fn token_of(auth: &Auth) -> Option<&[u8]> {
-    let token = auth.credential.strip_prefix(b"ztn\0\0T\0\0")?;
-    let (length, token) = token.split_first_chunk::<2>()?;
-    token.get(..usize::from(u16::from_be_bytes(*length)).checked_sub(1)?)
 }

@@ -24,9 +24,11 @@ impl Connection {
         let Some(path) = path.map(str::to_owned) else { return false };
         self.is_changing = true;
         let files = self.files.clone();
+        let asking = self.asking();
         let is_move = matches!(request, Request::Mv(_));
         self.work.spawn(async move {
-            let found = files.to_write(Name::of_xrootd(&path)).await;
+            let guest = asking.guest(&path).await;
+            let found = files.to_write(&guest, Name::of_xrootd(&path)).await;
             Outcome::Elsewhere { tag, is_move, found }
         });
         true

@@ -7,9 +7,11 @@
 //! files while the client takes its answers.
 
 mod answer;
+mod asking;
 mod elsewhere;
 mod incoming;
 mod lane;
+mod login;
 mod read;
 mod slots;
 mod write;
@@ -37,6 +39,7 @@ use self::read::Job;
 use self::slots::Slots;
 use self::write::WriteRoom;
 use super::files::{Files, Opened};
+use crate::access::{TOKEN_BYTES_MAX, Visitor};
 use crate::clients::Client;
 use crate::guard::Guard;
 use crate::stream::{Preceded, Stream};
@@ -49,8 +52,6 @@ const FAR_STEPS_MAX: usize = 256;
 const LOOKUPS_MAX: usize = 4;
 /// Bytes of answers that wait to be sent before no further part is read.
 const UNSENT_BYTES_MAX: usize = 1 << 20;
-/// The longest token that is looked at.
-const TOKEN_BYTES_MAX: usize = 4096;
 const RECEIVE_BYTES: usize = 16 << 10;
 /// A client that waits for a far file's bytes is sent word so often: XRootD's own gives a silent
 /// connection up after 60 s.
@@ -106,6 +107,9 @@ struct Connection {
     files: Files,
     guard: Guard,
     client: Arc<Client>,
+    /// Who the client has proved to be at its login.
+    visitor: Arc<Visitor>,
+    is_encrypted: bool,
     address: SocketAddr,
     /// The bytes behind the request for TLS, which begins there.
     tls: Option<Bytes>,
@@ -140,13 +144,18 @@ impl Connection {
             config.write_bytes_max = u32::try_from(limits.write_bytes).unwrap_or(u32::MAX);
         }
         config.redirects_changes = files.are_far();
-        config.tls = match (guard.has_tls(), guard.is_open()) {
+        config.tls = match (guard.has_tls(), guard.has_public()) {
             (false, _) => ServedTls::None,
             (true, true) => ServedTls::Offered,
             (true, false) => ServedTls::Demanded,
         };
         if !guard.is_open() {
             config.security = format!("&P=ztn,0:{TOKEN_BYTES_MAX}:");
+        }
+        if guard.has_rules() && guard.has_tls() {
+            // The name proves nothing: such a client reads public files, or sends a token with a
+            // path.
+            config.security.push_str("&P=unix");
         }
         let is_far = files.are_far();
         Connection {
@@ -155,6 +164,8 @@ impl Connection {
             files,
             guard,
             client,
+            visitor: Arc::default(),
+            is_encrypted: false,
             address,
             tls: None,
             opened: Slots::default(),
@@ -198,6 +209,7 @@ impl Connection {
                 }
                 let stream = Preceded { rest, stream: source.unsplit(sink) };
                 (source, sink) = tokio::io::split(self.guard.within(stream).await?);
+                self.is_encrypted = true;
             }
             let may_take = self.server.wants_bytes()
                 && !self.waits_for_room()

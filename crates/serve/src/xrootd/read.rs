@@ -12,9 +12,10 @@ use xrootd::message::stat::{StatFlags, StatInfo};
 use xrootd::pages::{self, PAGE_BYTES};
 use xrootd::server::Tag;
 
+use super::asking::Asking;
 use super::incoming::Incoming;
 use crate::clients::Client;
-use crate::files::{Files, Opened};
+use crate::files::{Files, Name, Opened, path_of};
 use crate::folder::{Entry, FolderFile, FolderFiles, Fragment, Listing, Stat};
 use crate::memory::Reservation;
 
@@ -52,6 +53,7 @@ enum Unread {
     Incoming(Box<Incoming>),
     Names {
         path: String,
+        asking: Asking,
         with_stat: bool,
         /// `None` before the first part.
         listing: Option<Listing>,
@@ -230,8 +232,8 @@ impl Job {
         Ok(Job { tag, unread })
     }
 
-    pub fn names(tag: Tag, path: String, with_stat: bool) -> Self {
-        Job { tag, unread: Unread::Names { path, with_stat, listing: None } }
+    pub fn names(tag: Tag, path: String, with_stat: bool, asking: Asking) -> Self {
+        Job { tag, unread: Unread::Names { path, asking, with_stat, listing: None } }
     }
 
     /// Whether the next step is a piece of a frame, beside which no other may be read.
@@ -263,6 +265,10 @@ impl Job {
         let wanted = self.bytes_max();
         let (part, done) = match (&mut self.unread, files.folder()) {
             (Unread::Incoming(incoming), _) => incoming.step().await,
+            (Unread::Names { path, asking, with_stat, listing }, _) => {
+                let part = names(path, asking, *with_stat, listing, files).await;
+                (part, listing.is_none())
+            }
             (_, Err(error)) => (Err(error), true),
             (unread, Ok(folder)) => unread.step(wanted, folder, client).await,
         };
@@ -310,10 +316,8 @@ impl Unread {
                 let done = segments.segments.is_empty() || part.is_err();
                 (part, done)
             }
-            Unread::Names { path, with_stat, listing } => {
-                let part = names(path, *with_stat, listing, files, client).await;
-                (part, listing.is_none())
-            }
+            // These are read otherwise.
+            Unread::Names { .. } => (Err(io::ErrorKind::Unsupported.into()), true),
             Unread::Incoming(incoming) => incoming.step().await,
         }
     }
@@ -348,20 +352,24 @@ async fn gather(
 /// The next names of a folder; leaves no listing behind the last, or an error.
 async fn names(
     path: &str,
+    asking: &Asking,
     with_stat: bool,
     listing: &mut Option<Listing>,
-    files: &FolderFiles,
-    client: &Client,
+    files: &Files,
 ) -> io::Result<Answered> {
+    let guest = asking.guest(path).await;
+    let client = &guest.client;
     let (listed, is_first) = match listing.take() {
         Some(listed) => (listed, false),
-        None => (files.list(client, path).await?, true),
+        None => (files.list(&guest, Name::of_xrootd(path)).await?, true),
     };
     let reserved = client.reserve(STEP_BYTES).await;
     let text_bytes = |name: usize| LINE_BYTES + name;
-    let (entries, left) = files.names(client, listed, reserved.bytes(), text_bytes).await?;
-    let entries: Vec<_> =
-        entries.into_iter().filter_map(|entry| line_of(entry, with_stat)).collect();
+    let folder = files.folder()?;
+    let (entries, left) = folder.names(client, listed, reserved.bytes(), text_bytes).await?;
+    let may_list = |entry: &Entry| guest.may_list(path_of(path).as_bytes(), &entry.name);
+    let entries = entries.into_iter().filter(may_list);
+    let entries: Vec<_> = entries.filter_map(|entry| line_of(entry, with_stat)).collect();
     *listing = left;
     let text = encode_part(&entries, with_stat, is_first, listing.is_some());
     Ok(Answered::Frame(reserved.hold(text)))

@@ -3,6 +3,7 @@
 
 mod bed;
 mod caching;
+mod guarded;
 mod origins;
 
 use std::fs;

@@ -1,0 +1,85 @@
+//! The identity that a client has proved, for one request.
+
+use std::fmt;
+
+use secrecy::SecretString;
+use sha2::{Digest, Sha256};
+
+use super::denial::{Denial, TokenFault};
+use super::token::TokenClaims;
+
+/// A client as rules see it.
+#[derive(Debug, Default)]
+pub struct Visitor {
+    pub proved: Proved,
+    /// Why its token proves nothing.
+    pub fault: Option<TokenFault>,
+    /// The token that it has sent within TLS, for origins that decide by themselves.
+    pub bearer: Option<Bearer>,
+}
+
+/// The identity that a client has proved.
+#[derive(Debug, Default)]
+pub enum Proved {
+    #[default]
+    Nothing,
+    /// It knows a token of the list.
+    Listed,
+    /// It knows the password of this user.
+    User(String),
+    /// An issuer has signed these claims.
+    Token(Box<TokenClaims>),
+}
+
+/// A token as a client has sent it.
+#[derive(Clone)]
+pub struct Bearer {
+    pub secret: SecretString,
+    /// A hash, by which answers for this token are told from those for others.
+    pub hash: [u8; 32],
+}
+
+impl Visitor {
+    /// One whose token proves nothing.
+    pub fn with_fault(fault: TokenFault) -> Self {
+        Visitor { fault: Some(fault), ..Visitor::default() }
+    }
+
+    /// The claims of its token, if that is valid now.
+    pub fn token(&self, now: u64) -> Option<&TokenClaims> {
+        match &self.proved {
+            Proved::Token(claims) if now < claims.expires => Some(claims),
+            _ => None,
+        }
+    }
+
+    /// Whether it has proved who it is, and the proof still counts.
+    pub fn is_known(&self, now: u64) -> bool {
+        match &self.proved {
+            Proved::Nothing => false,
+            Proved::Listed | Proved::User(_) => true,
+            Proved::Token(_) => self.token(now).is_some(),
+        }
+    }
+
+    /// Why it may not read something.
+    pub fn denial(&self, now: u64) -> Denial {
+        match &self.proved {
+            _ if self.is_known(now) => Denial::Forbidden,
+            Proved::Token(_) => Denial::Unknown(Some(TokenFault::Expired)),
+            _ => Denial::Unknown(self.fault),
+        }
+    }
+}
+
+impl Bearer {
+    pub fn new(token: &str) -> Self {
+        Bearer { secret: token.into(), hash: Sha256::digest(token.as_bytes()).into() }
+    }
+}
+
+impl fmt::Debug for Bearer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Bearer")
+    }
+}

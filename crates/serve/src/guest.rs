@@ -1,0 +1,41 @@
+//! Clients, each for one request.
+
+use std::io;
+use std::sync::Arc;
+
+use crate::access::{ServedPlace, Visitor};
+use crate::clients::Client;
+use crate::guard::Guard;
+
+/// A client for one request: its connection, who it has proved to be, and what it may read. Cheap
+/// to clone.
+#[derive(Debug, Clone)]
+pub struct Guest {
+    pub client: Arc<Client>,
+    pub visitor: Arc<Visitor>,
+    guard: Guard,
+}
+
+impl Guest {
+    pub fn new(client: Arc<Client>, visitor: Arc<Visitor>, guard: Guard) -> Self {
+        Guest { client, visitor, guard }
+    }
+
+    /// Whether it may read there.
+    ///
+    /// # Errors
+    /// `PermissionDenied`, with a [`Denial`](crate::access::Denial).
+    pub fn may_read(&self, place: &ServedPlace) -> io::Result<()> {
+        self.guard.decide(&self.visitor, place)
+    }
+
+    /// Whether it may know that a folder has an entry.
+    pub fn may_list(&self, folder: &[u8], name: &[u8]) -> bool {
+        self.may_read(&ServedPlace::of_folder(&[folder, b"/", name].concat())).is_ok()
+    }
+
+    /// Whether rules decide for each file.
+    pub fn has_rules(&self) -> bool {
+        self.guard.has_rules()
+    }
+}

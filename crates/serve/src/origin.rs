@@ -1,0 +1,241 @@
+//! Patterns of servers from which a proxy may read, with the credentials that they are shown.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use remote::address::{Address, Scheme};
+
+use crate::origin_credential::OriginCredential;
+
+/// A pattern of servers: `root://*.cern.ch`, `https://data.example:8443`, `host.example`, `*`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// `None` for every scheme that is read.
+    scheme: Option<Scheme>,
+    /// In lower case; one that begins with a dot stands for all hosts in a domain, an empty one
+    /// for all hosts.
+    host: String,
+    port: Port,
+    credential: Option<Box<OriginCredential>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Port {
+    /// The one that addresses of the scheme mean without a number.
+    Usual,
+    Number(u16),
+    Any,
+}
+
+impl FromStr for Origin {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = |why: &str| {
+            format!("{text}: {why}; an origin is SCHEME://HOST:PORT, as root://*.cern.ch or *")
+        };
+        let (scheme, place) = match text.split_once("://") {
+            Some((name, place)) => {
+                (Some(scheme(name).ok_or_else(|| wrong("no such scheme"))?), place)
+            }
+            None => (None, text),
+        };
+        let place = place.trim_end_matches('/').to_ascii_lowercase();
+        let end_of_host = place.rfind(']').map_or(0, |bracket| bracket + 1);
+        let (host, port) = match place[end_of_host..].find(':') {
+            Some(colon) => place.split_at(end_of_host + colon),
+            None => (&*place, ""),
+        };
+        let port = match port {
+            "" if host == "*" => Port::Any,
+            "" => Port::Usual,
+            ":*" => Port::Any,
+            number => match number[1..].parse() {
+                Ok(number) if number > 0 => Port::Number(number),
+                _ => return Err(wrong("a port is a number, or * for any")),
+            },
+        };
+        let host = match host {
+            "*" => "",
+            _ => host.strip_prefix('*').unwrap_or(host),
+        };
+        let is_domain = place.starts_with("*.");
+        if host.contains(['*', '/', '@', '?'])
+            || (place.starts_with('*') && !host.is_empty() && !is_domain)
+        {
+            return Err(wrong("a * stands alone or before a dot"));
+        }
+        if host.is_empty() && !place.starts_with('*') {
+            return Err(wrong("no host"));
+        }
+        Ok(Origin { scheme, host: host.to_owned(), port, credential: None })
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(scheme) = self.scheme {
+            write!(f, "{}://", scheme.name())?;
+        }
+        let star = if self.host.is_empty() || self.host.starts_with('.') { "*" } else { "" };
+        write!(f, "{star}{}", self.host)?;
+        match self.port {
+            Port::Usual => Ok(()),
+            Port::Any if self.host.is_empty() => Ok(()),
+            Port::Any => f.write_str(":*"),
+            Port::Number(port) => write!(f, ":{port}"),
+        }
+    }
+}
+
+impl Origin {
+    /// The same servers, which are shown a credential.
+    ///
+    /// # Errors
+    /// A text where they cannot be shown it.
+    pub fn with_credential(self, credential: OriginCredential) -> Result<Self, String> {
+        credential.suits(self.scheme).map_err(|why| format!("{self}: {why}"))?;
+        Ok(Origin { credential: Some(Box::new(credential)), ..self })
+    }
+
+    /// The credential that they are shown.
+    pub fn credential(&self) -> Option<&OriginCredential> {
+        self.credential.as_deref()
+    }
+
+    /// Whether the file of this address may be read.
+    pub fn allows(&self, address: &Address) -> bool {
+        let Some(host) = address.host() else { return false };
+        let Some(port) = address.port() else { return false };
+        let is_port = match self.port {
+            Port::Any => true,
+            Port::Number(number) => number == port,
+            Port::Usual => Some(port) == usual_port(address.scheme()),
+        };
+        self.has_host(host)
+            && is_port
+            && self.scheme.is_none_or(|scheme| scheme == address.scheme())
+    }
+
+    /// Whether every server of another pattern is one of this.
+    pub fn covers(&self, other: &Origin) -> bool {
+        let is_host = match self.host.starts_with('.') {
+            true => other.host.ends_with(&self.host),
+            false => self.host.is_empty() || self.host == other.host,
+        };
+        let usual = |scheme: Option<Scheme>| scheme.and_then(usual_port);
+        let is_port = match (self.port, other.port) {
+            (Port::Any, _) => true,
+            (Port::Usual, Port::Number(number)) => usual(other.scheme) == Some(number),
+            (Port::Number(number), Port::Usual) => usual(other.scheme) == Some(number),
+            (own, others) => own == others,
+        };
+        is_host && is_port && self.scheme.is_none_or(|scheme| other.scheme == Some(scheme))
+    }
+
+    /// Whether it stands for a place that a server sends on to.
+    pub fn has_place(&self, host: &str, port: u16) -> bool {
+        let is_usual = |scheme: Scheme| usual_port(scheme) == Some(port);
+        let all = [Scheme::Root, Scheme::Roots, Scheme::Http, Scheme::Https];
+        let is_port = match self.port {
+            Port::Any => true,
+            Port::Number(number) => number == port,
+            Port::Usual => self.scheme.map_or_else(|| all.into_iter().any(is_usual), is_usual),
+        };
+        is_port && self.has_host(host)
+    }
+
+    fn has_host(&self, host: &str) -> bool {
+        let host = host.trim_end_matches('.').to_ascii_lowercase();
+        let host = host.trim_matches(['[', ']']);
+        let own = self.host.trim_matches(['[', ']']);
+        match own.starts_with('.') {
+            true => host.ends_with(own) && host.len() > own.len(),
+            false => own.is_empty() || host == own,
+        }
+    }
+
+    /// Whether it names this machine, whose files others could then read.
+    pub fn is_here(&self) -> bool {
+        let host = self.host.trim_matches(['[', ']']);
+        host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    }
+}
+
+/// The scheme that addresses write so.
+pub fn scheme(name: &str) -> Option<Scheme> {
+    Some(match &*name.to_ascii_lowercase() {
+        "root" | "xroot" => Scheme::Root,
+        "roots" | "xroots" => Scheme::Roots,
+        "http" | "dav" => Scheme::Http,
+        "https" | "davs" => Scheme::Https,
+        _ => return None,
+    })
+}
+
+fn usual_port(scheme: Scheme) -> Option<u16> {
+    match scheme {
+        Scheme::Root | Scheme::Roots => Some(xrootd::url::DEFAULT_PORT),
+        Scheme::Http => Some(80),
+        Scheme::Https => Some(443),
+        Scheme::Local | Scheme::S3 | Scheme::Pelican => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allows(pattern: &str, address: &str) -> bool {
+        let origin: Origin = pattern.parse().unwrap();
+        assert_eq!(origin.to_string().parse::<Origin>().unwrap(), origin, "{origin}");
+        origin.allows(&Address::parse(address).unwrap())
+    }
+
+    #[test]
+    fn patterns_name_schemes_hosts_and_ports() {
+        for (pattern, address, wanted) in [
+            ("root://*.cern.ch", "root://eos.cern.ch//f", true),
+            ("root://*.cern.ch", "root://a.b.CERN.ch.:1094//f", true),
+            ("root://*.cern.ch", "root://cern.ch//f", false),
+            ("root://*.cern.ch", "root://evilcern.ch//f", false),
+            ("root://*.cern.ch", "root://eos.cern.ch.evil//f", false),
+            ("root://*.cern.ch", "roots://eos.cern.ch//f", false),
+            ("root://*.cern.ch", "root://eos.cern.ch:22//f", false),
+            ("root://*.cern.ch:*", "root://eos.cern.ch:22//f", true),
+            ("davs://h:8443/", "https://h:8443/f", true),
+            ("h", "http://h/f", true),
+            ("h", "https://h:443/f", true),
+            ("h", "https://h:8443/f", false),
+            ("*", "https://any:8443/f", true),
+            ("*", "/local/file", false),
+            ("root://[::1]:2094", "root://[::1]:2094//f", true),
+            ("http://[::1]:2094", "http://[::1]:2094/f", true),
+        ] {
+            assert_eq!(allows(pattern, address), wanted, "{pattern} {address}");
+        }
+        for wrong in
+            ["", "root://", "ftp://h", "root://a*b", "root://*b", "h:0", "h:x", "h/path", "u@h"]
+        {
+            assert!(wrong.parse::<Origin>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_origins_is_one_of_places() {
+        for (pattern, host, port, wanted) in [
+            ("root://*.cern.ch", "ds1.cern.ch", 1094, true),
+            ("root://*.cern.ch", "ds1.cern.ch", 1095, false),
+            ("root://*.cern.ch:*", "DS1.cern.ch.", 1095, true),
+            ("root://*.cern.ch:*", "evil.example", 1094, false),
+            ("h", "h", 443, true),
+            ("h", "h", 8443, false),
+            ("*", "any", 1, true),
+            ("root://[::1]:9", "[::1]", 9, true),
+        ] {
+            let origin: Origin = pattern.parse().unwrap();
+            assert_eq!(origin.has_place(host, port), wanted, "{pattern} {host} {port}");
+        }
+    }
+}
