@@ -162,6 +162,32 @@ fn a_renamed_access_log_begins_anew() {
     assert_eq!(service.lines("access.1"), 1);
 }
 
+/// Rules were read when the proxy started, and never again.
+#[test]
+fn a_reload_reads_the_rules_of_the_file_again() {
+    let files = tempfile::tempdir().unwrap();
+    let origin = origin(files.path(), None);
+    let with = |read: &str| format!("{SITE}[[rule]]\npath = '*'\nread = [{read}]\n");
+    let service = Service::start(&with(""));
+    let name = format!("/{}f.root", origin.http_url());
+    let status = || service.get(&name).0.split(' ').nth(1).unwrap().to_owned();
+    assert_eq!(status(), "403");
+    let reload = |text: &str| {
+        let here = service.folder.path();
+        let text = text.replace("FOLDER", here.to_str().unwrap());
+        fs::write(here.join("site.toml"), text).unwrap();
+        service.signal(Signal::HUP);
+        assert!(service.word().contains("RELOADING=1"));
+        assert!(service.word().contains("READY=1"));
+    };
+    reload(&with("'anyone'"));
+    assert_eq!(status(), "200");
+    reload(&with("'everyone'"));
+    assert_eq!(status(), "200");
+    until("the fault is logged", || service.log().contains("everything stays as it was"));
+    assert!(service.log().contains("is nobody"), "{}", service.log());
+}
+
 const ISSUER: &str = "[[issuer]]\nname = 'a'\nurl = 'https://a'\naudience = ['b']\n\
                       [[rule]]\npath = '*'\nread = ['scope:a']\n";
 const CREDENTIAL: &str = "[[origin]]\nserver = 'https://h'\n\

@@ -29,10 +29,10 @@ struct ServiceToken {
 }
 
 impl ServiceTokens {
-    /// The token of a file as it is now.
+    /// The token of a file as it is now; where it has none now, the one before.
     ///
     /// # Errors
-    /// `Unauthenticated` where it has none; the log has the reason.
+    /// `Unauthenticated` where there is neither; the log has the reason.
     pub async fn lent(&self, path: &PathBuf, wallet: &Wallet) -> Result<Arc<LentToken>> {
         let now = Instant::now();
         if let Some(known) = self.0.lock().get(path).filter(|known| known.looked + LOOK > now) {
@@ -53,8 +53,14 @@ impl ServiceTokens {
                 return Ok(before.lent.clone());
             }
             (Ok(Some(token)), _) => token.secret,
-            (Ok(None), _) => return Err(lacking(&format!("{}: it is empty", path.display()))),
-            (Err(why), _) => return Err(lacking(&why)),
+            // It may still be valid, and the cache may answer without.
+            (Ok(None) | Err(_), Some(before)) => {
+                warn!("{}: no token that can be used; the one before is kept", path.display());
+                before.looked = now;
+                return Ok(before.lent.clone());
+            }
+            (Ok(None), None) => return Err(lacking(&format!("{}: it is empty", path.display()))),
+            (Err(why), None) => return Err(lacking(&why)),
         };
         let lent = Arc::new(LentToken::new(secret.clone()));
         tokens.insert(path.clone(), ServiceToken { secret, lent: lent.clone(), looked: now });

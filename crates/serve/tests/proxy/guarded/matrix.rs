@@ -1,7 +1,7 @@
 //! Identities, paths and operations: every cell is allowed or denied by the rule alone, whoever
 //! came first, and whether or not the proxy has the file.
 
-use farroot_serve::Server;
+use farroot_serve::{Config, Content, Server};
 use serde_json::json;
 use xrootd::error::ErrorCode;
 use xrootd::message::dirlist::DirlistOptions;
@@ -332,4 +332,66 @@ fn rules_are_read_again() {
     let error = proxy.reload_as(Some(&protection)).unwrap_err().to_string();
     assert!(error.contains("everybody") && error.contains("*/pub"), "{error}");
     assert_eq!(http.ask("GET", &path, "", "").status, 401);
+}
+
+/// A folder has the same rules, and its listings only the names that a client may read.
+#[test]
+fn a_folder_has_rules_too() {
+    let site = Site::new();
+    let mut protection = site.protection();
+    protection.issuers[0].base = vec!["/".to_owned()];
+    protection.issuers[1].base = Vec::new();
+    protection.rules = super::rules(&[
+        ("/pub", "anyone"),
+        ("/store", "scope:wlcg"),
+        ("/group/f", "user:ada"),
+        ("/", "token"),
+    ]);
+    let of_folder = Config { protection: protection.clone(), ..Config::new(site.file("files")) };
+    let server = Server::start(of_folder).unwrap();
+    let reader = site.wlcg.token("w1", &claims(WLCG));
+    let listed = "marker-listed";
+    let mut http = HttpClient::new(&server, &site.certificate);
+    for (path, token, status) in [
+        ("/pub/f", None, 200),
+        ("/pub/missing", None, 404),
+        ("/store/f", None, 401),
+        ("/store/missing", None, 401),
+        ("/store/f", Some(&*reader), 200),
+        ("/store/missing", Some(&reader), 404),
+        ("/storefront/f", Some(&reader), 403),
+        ("/store/../group/f", Some(&reader), 403),
+        ("/store/%2e%2e/group/f", Some(&reader), 403),
+        ("/%73tore/f", Some(listed), 403),
+        ("/group/f", Some(listed), 403),
+        ("/users/f", Some(listed), 200),
+        ("/users/f", None, 401),
+        ("/", None, 401),
+        ("/", Some(&reader), 403),
+    ] {
+        let header = token.map(bearer).unwrap_or_default();
+        let answer = http.ask("GET", path, &header, "");
+        assert_eq!(answer.status, status, "{path} {token:?}: {}", answer.head);
+        let mut session = Session::new(&server, &site.certificate, token);
+        let (_, open) = session.open(path);
+        let denied = Some(ErrorCode::NOT_AUTHORIZED);
+        if path.contains('%') {
+            continue;
+        }
+        assert_eq!(session.refusal(open) == denied, matches!(status, 401 | 403), "{path}");
+    }
+    let page = http.ask("GET", "/", &bearer(listed), "").body;
+    let page = String::from_utf8(page).unwrap();
+    assert!(page.contains("/pub/") && page.contains("/users/"), "{page}");
+    assert!(!page.contains("/store/"), "{page}");
+    let group = http.ask("GET", "/group", &bearer(listed), "").body;
+    assert!(!String::from_utf8(group).unwrap().contains("/group/f"));
+    let mut session = Session::new(&server, &site.certificate, Some(listed));
+    let list = session.ask(|client, now| client.dirlist(now, "/", DirlistOptions(0)));
+    let names = format!("{:?}", session.outcome(list).unwrap());
+    assert!(names.contains("users") && !names.contains("\"store\""), "{names}");
+    // Nobody has a right to write.
+    let content = Content::Folder { path: site.file("files"), hidden: false, writable: true };
+    let error = Server::start(Config { protection, ..Config::of(content) }).unwrap_err();
+    assert!(error.to_string().contains("without --writable"), "{error}");
 }
