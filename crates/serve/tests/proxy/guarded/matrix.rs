@@ -364,8 +364,8 @@ fn a_folder_has_rules_too() {
         ("/store/%2e%2e/group/f", Some(&reader), 403),
         ("/%73tore/f", Some(listed), 403),
         ("/group/f", Some(listed), 403),
-        ("/users/f", Some(listed), 200),
-        ("/users/f", None, 401),
+        ("/listed/f", Some(listed), 200),
+        ("/listed/f", None, 401),
         ("/", None, 401),
         ("/", Some(&reader), 403),
     ] {
@@ -382,14 +382,14 @@ fn a_folder_has_rules_too() {
     }
     let page = http.ask("GET", "/", &bearer(listed), "").body;
     let page = String::from_utf8(page).unwrap();
-    assert!(page.contains("/pub/") && page.contains("/users/"), "{page}");
+    assert!(page.contains("/pub/") && page.contains("/listed/"), "{page}");
     assert!(!page.contains("/store/"), "{page}");
     let group = http.ask("GET", "/group", &bearer(listed), "").body;
     assert!(!String::from_utf8(group).unwrap().contains("/group/f"));
     let mut session = Session::new(&server, &site.certificate, Some(listed));
     let list = session.ask(|client, now| client.dirlist(now, "/", DirlistOptions(0)));
     let names = format!("{:?}", session.outcome(list).unwrap());
-    assert!(names.contains("users") && !names.contains("\"store\""), "{names}");
+    assert!(names.contains("listed") && !names.contains("\"store\""), "{names}");
     // Nobody has a right to write.
     let content = Content::Folder { path: site.file("files"), hidden: false, writable: true };
     let error = Server::start(Config { protection, ..Config::of(content) }).unwrap_err();

@@ -1,10 +1,16 @@
 //! Origins that want a credential: the proxy's own, or that of each client.
 
 use std::fs;
+use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use farroot_serve::{Config, Origin, OriginCredential, Protection, Server};
+use futures::future::BoxFuture;
+use remote::Remote;
+use remote::address::LentToken;
+use remote::source::network::{Network, Stream};
 use serde_json::json;
 
 use super::clients::{HttpClient, Session, bearer};
@@ -169,4 +175,28 @@ fn a_credential_needs_rules() {
     let content = farroot_serve::Content::Far(Box::new(far));
     let error = Server::start(Config::of(content)).unwrap_err();
     assert!(error.to_string().contains("no rule says who may then read"), "{error}");
+}
+
+/// A network without servers.
+struct Nowhere;
+
+impl Network for Nowhere {
+    fn connect(&self, _: &str, _: u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
+        Box::pin(async { Err(io::ErrorKind::ConnectionRefused.into()) })
+    }
+}
+
+/// Regression: each token of a client left a server with its secret in the reader for good.
+#[tokio::test(start_paused = true)]
+async fn a_token_that_is_given_back_leaves_no_server_behind() {
+    let network: Arc<dyn Network> = Arc::new(Nowhere);
+    let remote = Remote::start(remote::Config::default(), network.clone());
+    let mut servers = Vec::new();
+    for number in 0..20 {
+        let lent = LentToken::new(format!("marker-{number}").into());
+        remote.open_bytes(&lent.on("https://data.example/f")).await.unwrap_err();
+        // Each server has the network.
+        servers.push(Arc::strong_count(&network));
+    }
+    assert!(servers[19] <= servers[4], "{servers:?}");
 }
