@@ -88,7 +88,7 @@ pub mod types;
 pub mod write;
 
 pub use array::{Array, Numbers};
-pub use codec::Codecs;
+pub use codec::{Codecs, Unpacked};
 pub use error::{Error, ErrorKind, Result};
 pub use file::File;
 pub use known::{Known, Needs, Progress, RequestSizes};

@@ -64,6 +64,11 @@ impl BlockHeader {
     }
 }
 
+/// Whether the first of a payload's blocks is of a slow codec.
+pub(crate) fn is_slow(payload: &[u8]) -> bool {
+    BlockHeader::read(payload).is_ok_and(|header| header.algorithm.is_slow())
+}
+
 /// The header of a block of so many bytes behind it.
 pub(crate) fn header(algorithm: Algorithm, stored: usize, content: usize) -> [u8; HEADER_LEN] {
     let ([a, b], method) = match algorithm {

@@ -7,11 +7,14 @@
 
 mod lz4;
 mod lzma;
+mod unpacked;
 mod zlib;
 mod zstd;
 
 pub(crate) use lz4::compress as compress_lz4;
 pub(crate) use lzma::compress as compress_lzma;
+pub use unpacked::Unpacked;
+use unpacked::UnpackedItems;
 pub(crate) use zlib::ZlibEncoder;
 pub use zstd::Effort;
 pub(crate) use zstd::ZstdEncoder;
@@ -27,6 +30,10 @@ pub struct Codecs {
     zstd: zstd::Zstd,
     /// The decompressed record of the basket at hand.
     pub(crate) scratch: Vec<u8>,
+    /// Contents of baskets and pages of slow codecs, for who asks for them.
+    pub(crate) unpacked: UnpackedItems,
+    /// Bytes that came out of slow codecs.
+    slow_bytes: u64,
 }
 
 impl std::fmt::Debug for Codecs {
@@ -48,6 +55,14 @@ pub enum Algorithm {
     Lz4,
     /// `ZS`
     Zstd,
+}
+
+impl Algorithm {
+    /// Whether it takes many times as long as others to decompress. Zlib takes a fifth of LZMA's
+    /// time.
+    pub fn is_slow(self) -> bool {
+        self == Algorithm::Lzma
+    }
 }
 
 impl Codecs {
@@ -75,6 +90,25 @@ impl Codecs {
                 "{algorithm:?} block holds {written} bytes, its header says {announced}"
             )));
         }
+        if algorithm.is_slow() {
+            self.slow_bytes += announced as u64;
+        }
         Ok(())
+    }
+
+    /// Keeps the content of each basket and page of a slow codec that is decompressed from now on,
+    /// up to so many bytes in all.
+    pub fn keep_unpacked(&mut self, bytes_max: usize) {
+        self.unpacked.begin(bytes_max);
+    }
+
+    /// What has been kept; nothing more is.
+    pub fn take_unpacked(&mut self) -> Vec<Unpacked> {
+        self.unpacked.take()
+    }
+
+    /// Bytes that slow codecs have decompressed to since the last call.
+    pub fn take_slow_bytes(&mut self) -> u64 {
+        std::mem::take(&mut self.slow_bytes)
     }
 }

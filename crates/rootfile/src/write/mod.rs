@@ -34,6 +34,7 @@ pub mod infos;
 pub mod key;
 pub mod ntuple;
 pub mod objects;
+mod pack;
 pub mod rows;
 pub mod schema;
 pub mod table;

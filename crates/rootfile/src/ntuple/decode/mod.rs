@@ -11,7 +11,7 @@ use super::schema::Column;
 use crate::array::Number;
 use crate::array::Numbers;
 use crate::block;
-use crate::codec::Codecs;
+use crate::codec::{Codecs, Unpacked};
 use crate::error::{Error, Result};
 use crate::memory;
 
@@ -78,7 +78,18 @@ pub fn page_as(
     }
     let mut raw = std::mem::take(&mut codecs.scratch);
     let decompressed = block::decompress_into(codecs, payload, length, &mut raw);
-    let decoded = decompressed.and_then(|raw| encoding.decode(raw, count, elements));
+    let decoded = decompressed.and_then(|raw| {
+        if page.further.is_none() && block::is_slow(payload) {
+            codecs.unpacked.add(raw.len(), || Unpacked {
+                at: page.range.start,
+                key: Vec::new(),
+                content: raw.to_vec(),
+                stored: payload.len(),
+                has_checksum: page.checksum,
+            });
+        }
+        encoding.decode(raw, count, elements)
+    });
     codecs.scratch = raw;
     decoded
 }

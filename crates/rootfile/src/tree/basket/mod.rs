@@ -16,7 +16,7 @@
 use std::ops::RangeInclusive;
 
 use crate::block;
-use crate::codec::Codecs;
+use crate::codec::{Codecs, Unpacked};
 use crate::error::{Error, Result};
 use crate::hole;
 use crate::key::KEY_LEN_MIN;
@@ -110,7 +110,18 @@ impl<'a> Basket<'a> {
             let outcome = block::decompress_into(codecs, payload, header.content_len, &mut scratch);
             let outcome = outcome.map(<[u8]>::len).map_err(|error| hole::noted(error, payload));
             codecs.scratch = scratch;
-            &codecs.scratch[..outcome?]
+            let content_len = outcome?;
+            if let Some(at) = at.filter(|_| block::is_slow(payload)) {
+                let Codecs { unpacked, scratch, .. } = &mut *codecs;
+                unpacked.add(header.key_len + content_len, || Unpacked {
+                    at,
+                    key: record[..header.key_len].to_vec(),
+                    content: scratch[..content_len].to_vec(),
+                    stored: payload.len(),
+                    has_checksum: false,
+                });
+            }
+            &codecs.scratch[..content_len]
         };
         let (data, tail) = content.split_at_checked(header.data_len()?).ok_or_else(|| {
             Error::corrupt(format!(
