@@ -24,6 +24,7 @@ def config(
     cache_folder: str | os.PathLike[str] | None = None,
     cache_mode: str | None = None,
     cache_check: str | None = None,
+    cache_form: str | None = None,
     cache_free: int | str | None = None,
     connect_timeout: float | None = None,
     read_timeout: float | None = None,
@@ -68,6 +69,9 @@ def config(
         cache_check: When cached bytes are trusted: ``"verify"``, when the file's server confirms
             in each open that it is still the same; ``"trust=7d"``, when it has confirmed so within
             this time; ``"immutable"``, always.
+        cache_form: The codec of cached baskets and pages that a read has decompressed with
+            LZMA: ``"recompressed"``, a fast one in place of it; ``"original"``, that of the file;
+            ``"both"``.
         cache_free: Bytes that the cache leaves free on its disk, or a tenth of the disk where
             that is less.
         connect_timeout: Seconds to wait for a TCP connection.

@@ -27,6 +27,7 @@ class IoReport(Account):
             (making arrays is part of it; in the report of one file, waits for others too).
         transfer_s: Seconds with a request unanswered, whatever else went on.
         decoding_s: Seconds that decoding took, all threads added up, whatever else went on.
+        bytes_slowly_decompressed: Bytes that came out of LZMA, which is slow.
         bytes_received: Bytes that have arrived from all servers.
         bytes_cached: Bytes that were read from the cache on a disk of this machine.
         bytes_baskets, bytes_metadata: Those of them that were wanted; the ends of a file, which

@@ -119,10 +119,11 @@ pub fn run(arguments: &CacheArguments) -> Outcome {
             } else {
                 writeln!(
                     out,
-                    "{} of {} in {}\n{} addresses; {} segments, {} of them open or pinned; {} free",
+                    "{} of {} in {}, {} of them recompressed\n{} addresses; {} segments, {} of them open or pinned; {} free",
                     size(totals.disk_bytes),
                     size(totals.bytes_max),
                     shown(&totals.folder),
+                    size(totals.recompressed_disk_bytes),
                     totals.addresses,
                     totals.segments,
                     totals.segments_staying,
@@ -196,12 +197,15 @@ fn warm(files: &[String]) -> Outcome {
 }
 
 fn listing(files: &[CachedFile]) -> String {
-    let mut listed = table(&[">held", ">of", ">ranges", "used", "pinned", "file"]);
+    let mut listed =
+        table(&[">held", ">of", ">ranges", ">recompressed", ">on disk", "used", "pinned", "file"]);
     for file in files {
         listed.add_row([
             size(file.held_bytes),
             size(file.size),
             file.ranges.to_string(),
+            size(file.recompressed_disk_bytes),
+            size(file.disk_bytes),
             ago(file.used),
             if file.is_pinned { "pinned" } else { "" }.to_owned(),
             file.address.clone(),

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::cache::{CacheCheck, CacheMode};
+use crate::cache::{CacheCheck, CacheForm, CacheMode};
 use crate::config::{Checksums, Config, parse_bytes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::expanded;
@@ -100,7 +100,7 @@ const fn live(name: &'static str, field: Field, what: &'static str) -> Setting {
 }
 
 /// All settings, in the order in which they are shown.
-pub static SETTINGS: [Setting; 25] = [
+pub static SETTINGS: [Setting; 26] = [
     live(
         "memory",
         Field::Bytes(|config| &mut config.memory_bytes_max, 1000),
@@ -169,6 +169,19 @@ pub static SETTINGS: [Setting; 25] = [
         ),
         "Validation of a cached file: `verify`, at its server in each open; `trust=7d`, if the server confirmed it \
          longer ago; `immutable`, never again.",
+    ),
+    live(
+        "cache_form",
+        Field::Word(
+            "`recompressed`, `original` or `both`",
+            |config| config.cache.form.name().to_owned(),
+            |config, text| {
+                config.cache.form = CacheForm::named(text)?;
+                Some(())
+            },
+        ),
+        "Codec of cached baskets and pages that a read has decompressed with LZMA: `recompressed`, a fast one in place of \
+         it; `original`, that of the file; `both`.",
     ),
     live(
         "cache_free",
@@ -605,6 +618,7 @@ mod tests {
                 "near" => "https://proxy:1094",
                 "cache_mode" => "whole",
                 "cache_check" => "trust=12h",
+                "cache_form" => "both",
                 "auth" => "x509,token",
                 "token_file" | "x509_proxy" => "/var/file",
                 _ if setting.kind() == Kind::Switch => "off",
@@ -670,6 +684,7 @@ mod tests {
             ("FARROOT_CHECKSUMS", "sometimes"),
             ("FARROOT_CACHE_MODE", "some"),
             ("FARROOT_CACHE_CHECK", "trust=long"),
+            ("FARROOT_CACHE_FORM", "fast"),
             ("FARROOT_S3_PROFILE", "a\u{1b}b"),
             ("FARROOT_AUTH", "password"),
             ("FARROOT_X509_PROXY", "proxy"),

@@ -35,6 +35,17 @@ pub struct CacheCounters {
     pub evicted_bytes: u64,
     /// Entries that were dropped because their file has changed.
     pub changed: u64,
+    /// Those of `hits` that came with another codec than the file has.
+    pub recompressed_hits: u64,
+    /// Bytes of the file that those stand for.
+    pub recompressed_hit_bytes: u64,
+    /// Parts of files that were added with another codec.
+    pub recompressed: u64,
+    /// Bytes of the files that those stand for.
+    pub recompressed_bytes: u64,
+    /// Bytes of parts that were decompressed and not added so: no processor had time, they were too
+    /// long, or the disk was full.
+    pub not_recompressed_bytes: u64,
 }
 
 /// The same, being counted.
@@ -49,6 +60,9 @@ pub struct Counting {
     damaged: AtomicU64,
     evicted: [AtomicU64; 2],
     changed: AtomicU64,
+    recompressed_hits: [AtomicU64; 2],
+    recompressed: [AtomicU64; 2],
+    not_recompressed_bytes: AtomicU64,
 }
 
 impl Counting {
@@ -97,6 +111,21 @@ impl Counting {
         self.changed.fetch_add(1, Relaxed);
     }
 
+    /// A range of so many bytes came with another codec than the file has.
+    pub fn hit_recompressed(&self, bytes: u64) {
+        add(&self.recompressed_hits, bytes);
+    }
+
+    /// A part was added with another codec, in place of so many bytes of the file.
+    pub fn recompressed(&self, bytes: u64) {
+        add(&self.recompressed, bytes);
+    }
+
+    /// One of so many bytes was not.
+    pub fn not_recompressed(&self, bytes: u64) {
+        self.not_recompressed_bytes.fetch_add(bytes, Relaxed);
+    }
+
     /// The sums as they are now.
     pub fn snapshot(&self) -> CacheCounters {
         let of = |pair: &[AtomicU64; 2]| (pair[0].load(Relaxed), pair[1].load(Relaxed));
@@ -104,6 +133,8 @@ impl Counting {
         let (joined, joined_bytes) = of(&self.joined);
         let (misses, missed_bytes) = of(&self.misses);
         let (evicted, evicted_bytes) = of(&self.evicted);
+        let (recompressed_hits, recompressed_hit_bytes) = of(&self.recompressed_hits);
+        let (recompressed, recompressed_bytes) = of(&self.recompressed);
         CacheCounters {
             hits,
             hit_bytes,
@@ -118,6 +149,11 @@ impl Counting {
             evicted,
             evicted_bytes,
             changed: self.changed.load(Relaxed),
+            recompressed_hits,
+            recompressed_hit_bytes,
+            recompressed,
+            recompressed_bytes,
+            not_recompressed_bytes: self.not_recompressed_bytes.load(Relaxed),
         }
     }
 }

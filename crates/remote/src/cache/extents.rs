@@ -1,6 +1,6 @@
 //! Ranges of a file that are cached, and the record of each. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::format::Record;
@@ -76,6 +76,35 @@ impl Extents {
             (start.max(range.start)..view.end.min(range.end), view.place)
         };
         self.within(range.clone()).map(part)
+    }
+
+    /// The range that begins with a view at `start`, up to the first byte that is not cached.
+    pub fn run_from(&self, start: u64) -> Option<Range<u64>> {
+        let mut end = start;
+        for (at, view) in self.views.range(start..) {
+            if *at != end {
+                break;
+            }
+            end = view.end;
+        }
+        (end > start).then_some(start..end)
+    }
+
+    /// Forgets the bytes of `range`; returns the segments that have records of them.
+    pub fn give_up(&mut self, range: &Range<u64>) -> BTreeSet<u32> {
+        let views: Vec<(u64, View)> = self.within(range.clone()).collect();
+        let mut segments = BTreeSet::new();
+        for (start, view) in views {
+            segments.insert(view.place.segment);
+            self.remove(start);
+            for rest in [start..range.start, range.end..view.end] {
+                if rest.start < rest.end {
+                    self.bytes += rest.end - rest.start;
+                    self.views.insert(rest.start, View { end: rest.end, place: view.place });
+                }
+            }
+        }
+        segments
     }
 
     /// Forgets a record: its bytes are not cached any more.
@@ -175,6 +204,30 @@ mod tests {
         }
         assert_eq!(extents.missing(0..40), [0..10, 25..30, 35..40]);
         assert_eq!(extents.missing(12..15), []);
+    }
+
+    #[test]
+    fn a_part_of_a_record_is_given_up_and_the_rest_stays() {
+        let mut extents = Extents::default();
+        extents.insert(place(0, 100, 100));
+        extents.insert(RecordPlace { segment: 2, ..place(100, 50, 56) });
+        assert_eq!(extents.give_up(&(20..30)).into_iter().collect::<Vec<_>>(), [1]);
+        assert_eq!(extents.missing(0..150), [20..30]);
+        assert_eq!(extents.give_up(&(90..120)).into_iter().collect::<Vec<_>>(), [1, 2]);
+        assert_eq!((extents.ranges(), extents.bytes()), (vec![0..20, 30..90, 120..150], 110));
+        assert_eq!((extents.of_segment(1).len(), extents.of_segment(2).len()), (1, 1));
+        assert!(extents.give_up(&(20..30)).is_empty());
+    }
+
+    #[test]
+    fn a_run_goes_up_to_the_first_byte_that_is_not_cached() {
+        let mut extents = Extents::default();
+        extents.insert(place(10, 10, 100));
+        extents.insert(place(20, 5, 200));
+        extents.insert(place(26, 5, 300));
+        assert_eq!(extents.run_from(10), Some(10..25));
+        assert_eq!(extents.run_from(26), Some(26..31));
+        assert_eq!([extents.run_from(11), extents.run_from(25)], [None, None]);
     }
 
     #[test]

@@ -72,9 +72,14 @@ impl Record {
         self.offset..self.offset + u64::from(self.length)
     }
 
+    /// Bytes that it takes in the segment.
+    pub fn bytes(&self) -> u64 {
+        RECORD_BYTES + u64::from(self.length)
+    }
+
     /// Where the next record begins.
     pub fn end(&self) -> u64 {
-        self.position + RECORD_BYTES + u64::from(self.length)
+        self.position + self.bytes()
     }
 }
 

@@ -1,15 +1,18 @@
 //! Commands on a cache, for people: list, pin, remove, check.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::ops::Range;
+use std::path::PathBuf;
 
 use serde::Serialize;
 
 use super::content::{PIN, make_folder, numbers, segment_path};
+use super::format::ContentId;
 use super::names::Name;
+use super::recompressed::recompressed_id;
 use super::segment::verify;
-use super::{Cache, CacheEntry, place, room};
+use super::{Cache, place, room};
 use crate::address::Address;
 use crate::clock::seconds_since_1970;
 use crate::error::{Error, ErrorKind, Result};
@@ -27,6 +30,8 @@ pub struct CachedFile {
     pub ranges: u64,
     /// Bytes on the disk. Copies of a file share them.
     pub disk_bytes: u64,
+    /// Those of them that are for parts of the file with another codec.
+    pub recompressed_disk_bytes: u64,
     /// When its server last confirmed that it is the same file, seconds since 1970.
     pub checked: u64,
     /// When it was last read from or added to, seconds since 1970; 0 where nothing is cached.
@@ -46,6 +51,8 @@ pub struct CacheTotals {
     pub addresses: u64,
     /// Bytes of segments and indexes.
     pub disk_bytes: u64,
+    /// Those of them that are for parts of files with another codec.
+    pub recompressed_disk_bytes: u64,
     /// The cap.
     pub bytes_max: u64,
     /// Bytes that are free on the disk.
@@ -75,27 +82,34 @@ impl Cache {
         names.iter().for_each(|name| copies.entry(name.content).or_default().push(name));
         let disk = self.on_disk();
         let file = |name: &Name| {
-            let folder = self.folder(&name.content);
+            let folders = self.folders(name);
             let content = self.content(name.content);
-            let (disk_bytes, used) = disk.get(&folder).copied().unwrap_or_default();
+            let of = |folder| disk.get(folder).copied().unwrap_or_default();
+            let [original, recompressed] = folders.each_ref().map(of);
             let others = copies[&name.content].iter().filter(|other| other.key != name.key);
             CachedFile {
                 address: name.address.clone(),
                 size: name.info.size,
                 held_bytes: content.bytes(),
                 ranges: content.ranges().len() as u64,
-                disk_bytes,
+                disk_bytes: original.0 + recompressed.0,
+                recompressed_disk_bytes: recompressed.0,
                 checked: name.checked,
-                used,
-                is_pinned: folder.join(PIN).exists(),
+                used: original.1.max(recompressed.1),
+                is_pinned: folders[0].join(PIN).exists(),
                 copies: others.map(|other| other.address.clone()).collect(),
             }
         };
         names.iter().map(file).collect()
     }
 
+    /// The folders of a file: of its bytes, and of its parts with another codec.
+    fn folders(&self, name: &Name) -> [PathBuf; 2] {
+        [name.content, recompressed_id(&name.content)].map(|id| self.folder(&id))
+    }
+
     /// Bytes on the disk, and the last use, by content's folder.
-    fn on_disk(&self) -> BTreeMap<std::path::PathBuf, (u64, u64)> {
+    fn on_disk(&self) -> BTreeMap<PathBuf, (u64, u64)> {
         let mut disk: BTreeMap<_, (u64, u64)> = BTreeMap::new();
         for found in room::segments(&self.inner.data) {
             if let Some(folder) = found.path.parent() {
@@ -111,10 +125,19 @@ impl Cache {
     pub fn totals(&self) -> CacheTotals {
         let segments = room::segments(&self.inner.data);
         let free = place::free_bytes(&self.inner.data).map_or(0, |(free, _)| free);
+        let names = self.inner.names.all();
+        let contents: BTreeSet<ContentId> = names.iter().map(|name| name.content).collect();
+        let folders: BTreeSet<PathBuf> =
+            contents.iter().map(|id| self.folder(&recompressed_id(id))).collect();
+        let is_recompressed = |found: &&room::Found| {
+            found.path.parent().is_some_and(|folder| folders.contains(folder))
+        };
+        let bytes = |found: &room::Found| found.held.bytes;
         CacheTotals {
             folder: self.inner.data.display().to_string(),
-            addresses: self.inner.names.all().len() as u64,
-            disk_bytes: segments.iter().map(|found| found.held.bytes).sum(),
+            addresses: names.len() as u64,
+            disk_bytes: segments.iter().map(bytes).sum(),
+            recompressed_disk_bytes: segments.iter().filter(is_recompressed).map(bytes).sum(),
             bytes_max: self.inner.config.bytes_max,
             free_bytes: free,
             segments: segments.len() as u64,
@@ -148,14 +171,15 @@ impl Cache {
     /// `NotFound` where the cache has no name of the address; an error of noting it.
     pub fn pin(&self, url: &Address, is_pinned: bool) -> Result<()> {
         for name in self.names(url)? {
-            let folder = self.folder(&name.content);
-            let pin = folder.join(PIN);
-            let done = match is_pinned {
-                true => make_folder(&folder).and_then(|()| fs::write(&pin, b"")),
-                false if pin.exists() => fs::remove_file(&pin),
-                false => Ok(()),
-            };
-            done.map_err(|error| Error::from_io(&error).with_url(url.to_string()))?;
+            for folder in self.folders(&name) {
+                let pin = folder.join(PIN);
+                let done = match is_pinned {
+                    true => make_folder(&folder).and_then(|()| fs::write(&pin, b"")),
+                    false if pin.exists() => fs::remove_file(&pin),
+                    false => Ok(()),
+                };
+                done.map_err(|error| Error::from_io(&error).with_url(url.to_string()))?;
+            }
         }
         Ok(())
     }
@@ -168,10 +192,13 @@ impl Cache {
     pub fn evict(&self, url: &Address) -> Result<u64> {
         let mut freed = 0;
         for name in self.names(url)? {
-            let folder = self.folder(&name.content);
-            freed += self.on_disk().get(&folder).map_or(0, |(bytes, _)| *bytes);
-            self.content(name.content).end();
-            room::remove(&folder);
+            let disk = self.on_disk();
+            for id in [name.content, recompressed_id(&name.content)] {
+                let folder = self.folder(&id);
+                freed += disk.get(&folder).map_or(0, |(bytes, _)| *bytes);
+                self.content(id).end();
+                room::remove(&folder);
+            }
             self.inner.names.forget(&name);
         }
         Ok(freed)
@@ -223,11 +250,7 @@ impl Cache {
             lines.push("nothing is known of this address: all of it is fetched, and kept".into());
             return lines;
         };
-        let info = name.info;
-        let checked = name.checked;
-        let is_chosen = true;
-        let content = self.content(name.content);
-        let entry = CacheEntry { info, checked, is_chosen, content };
+        let entry = self.entry(name.content, name.info, name.checked);
         let age = seconds_since_1970().saturating_sub(entry.checked);
         lines.push(match self.believes(&entry) {
             true => format!("its server was asked {age} s ago: it is not asked again"),
@@ -237,7 +260,11 @@ impl Cache {
         let size = entry.info.size;
         let ranges = entry.content.ranges().len();
         lines.push(format!("{held} of its {size} bytes are held, in {ranges} ranges"));
-        if held == 0 {
+        let parts = entry.recompressed.ranges().len();
+        if parts > 0 {
+            lines.push(format!("{parts} baskets or pages are held with another codec"));
+        }
+        if held == 0 && parts == 0 {
             lines
                 .push("what was held has been evicted, or was refused while all was in use".into());
         }

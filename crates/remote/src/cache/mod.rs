@@ -17,13 +17,16 @@ pub mod format;
 mod manage;
 mod names;
 pub mod notices;
+mod packing;
 pub(crate) mod place;
+pub(crate) mod recompressed;
 mod room;
 mod segment;
 mod settings;
 mod writer;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::slice::from_ref;
 use std::sync::{Arc, Weak};
@@ -46,8 +49,11 @@ use format::ContentId;
 pub use manage::{CacheTotals, CachedFile, Verified};
 use names::{Name, Names, own_content, shared_content};
 use notices::Notices;
+pub use packing::UnpackedPart;
+use packing::{Contents, PartPacker};
+use recompressed::{recompressed_id, room_of};
 use room::Room;
-pub use settings::{CacheCheck, CacheConfig, CacheMode};
+pub use settings::{CacheCheck, CacheConfig, CacheForm, CacheMode};
 use writer::CacheWriter;
 
 /// An address is noted again, as checked now, when the last time is so many seconds ago.
@@ -67,7 +73,8 @@ struct Inner {
     data: PathBuf,
     open: Mutex<BTreeMap<ContentId, Weak<HeldContent>>>,
     counting: Arc<Counting>,
-    writer: CacheWriter,
+    packer: PartPacker,
+    writer: Arc<CacheWriter>,
 }
 
 /// The cached part of the file at one address. Cheap to clone.
@@ -80,9 +87,21 @@ pub struct CacheEntry {
     /// It was requested by the same query, as far as that chooses the file.
     is_chosen: bool,
     pub(crate) content: Arc<HeldContent>,
+    /// Of parts of the file with another codec.
+    pub(crate) recompressed: Arc<HeldContent>,
 }
 
 impl CacheEntry {
+    /// Where the part for exactly this range of the file is in `recompressed`, if it is cached.
+    pub(crate) fn part(&self, range: &Range<u64>) -> Option<Range<u64>> {
+        let room = room_of(range)?;
+        self.recompressed.run_from(room.start).filter(|run| run.end < room.end)
+    }
+
+    fn contents(&self) -> Contents {
+        Contents { original: self.content.clone(), recompressed: self.recompressed.clone() }
+    }
+
     /// When the file's server last described it, in seconds since 1970.
     pub(crate) fn checked(&self) -> u64 {
         self.checked
@@ -111,9 +130,11 @@ impl Cache {
         let room = Room::new(data.clone(), config.clone(), counting.clone());
         let names = Names::new(folder);
         names.clear_earlier();
-        let writer = CacheWriter::start(room, names.clone(), counting.clone());
-        let inner =
-            Inner { config: config.clone(), names, data, open: Mutex::default(), counting, writer };
+        let writer = Arc::new(CacheWriter::start(room, names.clone(), counting.clone()));
+        let packer = PartPacker::new(writer.clone(), counting.clone());
+        let config = config.clone();
+        let open = Mutex::default();
+        let inner = Inner { config, names, data, open, counting, packer, writer };
         Ok(Cache { inner: Arc::new(inner) })
     }
 
@@ -135,8 +156,7 @@ impl Cache {
     pub fn find(&self, origin: &FileOrigin) -> Option<CacheEntry> {
         let name = self.inner.names.find(&origin.key(None))?;
         let is_chosen = name.query == origin.query();
-        let content = self.content(name.content);
-        Some(CacheEntry { info: name.info, checked: name.checked, is_chosen, content })
+        Some(CacheEntry { is_chosen, ..self.entry(name.content, name.info, name.checked) })
     }
 
     /// Whether an entry may be read without asking the file's server.
@@ -212,9 +232,7 @@ impl Cache {
                 self.inner.writer.name(name);
             }
         }
-        let info = info.clone();
-        let content = self.content(id);
-        Some(CacheEntry { info, checked, is_chosen: true, content })
+        Some(self.entry(id, info.clone(), checked))
     }
 
     /// The file of an origin has changed: its cached part goes.
@@ -228,27 +246,46 @@ impl Cache {
     /// Whether the cached part begins as the file does now, as far as both are known: a server may
     /// give two files the same description.
     fn begins(&self, name: &Name, head: &[u8]) -> bool {
-        let info = name.info.clone();
-        let checked = name.checked;
-        let content = self.content(name.content);
-        let entry = CacheEntry { info, checked, is_chosen: true, content };
+        let entry = self.entry(name.content, name.info.clone(), name.checked);
         let held = self.head(&entry, head.len() as u64);
         held.is_none_or(|held| head.starts_with(&held))
     }
 
     fn drop_changed(&self, name: &Name) {
         self.inner.counting.changed();
-        if let Some(content) =
-            self.inner.open.lock().remove(&name.content).and_then(|w| w.upgrade())
-        {
-            content.end();
+        for id in [name.content, recompressed_id(&name.content)] {
+            let open = self.inner.open.lock().remove(&id).and_then(|content| content.upgrade());
+            open.into_iter().for_each(|content| content.end());
+            room::remove(&self.folder(&id));
         }
-        room::remove(&self.folder(&name.content));
     }
 
     /// Caches bytes of a file, in its time; where the disk is behind, they are not cached.
     pub fn record(&self, entry: &CacheEntry, offset: u64, bytes: Bytes) {
         self.inner.writer.record(entry.content.clone(), offset, bytes);
+    }
+
+    /// Bytes of decompressed parts that may be given to [`Cache::pack`] now.
+    pub(crate) fn packing_room(&self) -> u64 {
+        match self.inner.config.form {
+            CacheForm::Original => 0,
+            CacheForm::Recompressed | CacheForm::Both => self.inner.packer.room(),
+        }
+    }
+
+    /// Caches a part of a file with another codec, when a processor has time.
+    pub(crate) fn pack(&self, entry: &CacheEntry, part: UnpackedPart) {
+        if entry.part(&part.range).is_none() {
+            self.inner.packer.pack(entry.contents(), part);
+        }
+    }
+
+    /// A range is read with another codec: its bytes as the file has them are given up, unless both
+    /// are to be kept.
+    pub(crate) fn read_recompressed(&self, entry: &CacheEntry, range: &Range<u64>) {
+        if self.inner.config.gives_up_originals() && entry.content.holds(range) {
+            self.inner.writer.give_up(entry.contents(), range.clone());
+        }
     }
 
     /// Looks in its time for records that other processes have added to a content: no read waits
@@ -270,11 +307,19 @@ impl Cache {
     /// Counts that an entry is in use.
     pub fn note_use(&self, entry: &CacheEntry) {
         self.inner.writer.note_use(entry.content.clone());
+        self.inner.writer.note_use(entry.recompressed.clone());
     }
 
     /// Waits until all records are on the disk, with their index.
     pub fn flush(&self) {
+        self.inner.packer.flush();
         self.inner.writer.flush();
+    }
+
+    fn entry(&self, id: ContentId, info: FileInfo, checked: u64) -> CacheEntry {
+        let content = self.content(id);
+        let recompressed = self.content(recompressed_id(&id));
+        CacheEntry { info, checked, is_chosen: true, content, recompressed }
     }
 
     fn content(&self, id: ContentId) -> Arc<HeldContent> {

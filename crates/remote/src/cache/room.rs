@@ -59,6 +59,11 @@ impl Room {
         Room { data, config, counting, granted: 0, refused: Vec::new() }
     }
 
+    /// Whether the bytes of a file go that are cached with another codec.
+    pub fn gives_up_originals(&self) -> bool {
+        self.config.gives_up_originals()
+    }
+
     /// Its file has been opened again: that is a reason to look again.
     pub fn reconsider(&mut self, content: &ContentId) {
         self.refused.retain(|refused| refused != content);

@@ -4,10 +4,12 @@
 //! that others have appended meanwhile, and cut off a record that a killed process has left
 //! unfinished.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
 
 use super::format::{
     ContentId, DATA_BYTES_MAX, HEADER_BYTES, Header, Index, RECORD_BYTES, Record, USE_AT, Usage,
@@ -165,9 +167,47 @@ impl Segment {
         self.walk(length)
     }
 
-    /// Whether the index on disk lacks records.
+    /// Whether the index on disk lacks records, or has some that were given up.
     pub fn is_unindexed(&self) -> bool {
         self.indexed < self.known
+    }
+
+    /// The index on disk has records that were given up.
+    pub fn outdate_index(&mut self) {
+        self.indexed = HEADER_BYTES;
+    }
+
+    /// Up to which byte its records are known.
+    pub fn known(&self) -> u64 {
+        self.known
+    }
+
+    /// The bytes of a record; `None` where they differ from the written ones.
+    ///
+    /// # Errors
+    /// An error of reading it.
+    pub fn read(&self, record: &Record) -> io::Result<Option<Bytes>> {
+        let bytes = read_at(&self.file, record.position, record.bytes())?;
+        let data = decode_record(&self.content, &bytes).map(|(_, data)| data.to_vec());
+        Ok(data.map(Bytes::from))
+    }
+
+    /// Removes it from the folder, with its index; false where another process has added records
+    /// that are not known here, or has removed it.
+    ///
+    /// # Errors
+    /// An error of locking or removing it.
+    pub fn remove(&self) -> io::Result<bool> {
+        self.file.lock()?;
+        let metadata = self.file.metadata();
+        let is_as_known = metadata.is_ok_and(|file| file.nlink() > 0 && file.len() <= self.known);
+        let removed = if is_as_known { fs::remove_file(&self.path) } else { Ok(()) };
+        if is_as_known {
+            // Without its segment it is of no use, and no harm.
+            let _ = fs::remove_file(index_path(&self.path));
+        }
+        self.file.unlock()?;
+        removed.map(|()| is_as_known)
     }
 
     /// Writes an index of the cached records, in place of the old one.
@@ -267,8 +307,6 @@ fn read_at(file: &File, at: u64, bytes: u64) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     const CONTENT: ContentId = [7; 16];

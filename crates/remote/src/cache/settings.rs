@@ -19,6 +19,16 @@ pub struct CacheConfig {
     pub mode: CacheMode,
     /// When it is trusted (`FARROOT_CACHE_CHECK`).
     pub check: CacheCheck,
+    /// With which codec (`FARROOT_CACHE_FORM`).
+    pub form: CacheForm,
+}
+
+impl CacheConfig {
+    /// Whether the bytes of a file go that are cached with another codec. Whole files stay as they
+    /// are: else what is missing of them would be fetched again and again.
+    pub fn gives_up_originals(&self) -> bool {
+        self.form == CacheForm::Recompressed && self.mode == CacheMode::Touched
+    }
 }
 
 impl Default for CacheConfig {
@@ -29,6 +39,7 @@ impl Default for CacheConfig {
             folder: None,
             mode: CacheMode::Touched,
             check: CacheCheck::Verify,
+            form: CacheForm::Recompressed,
         }
     }
 }
@@ -68,6 +79,35 @@ impl CacheMode {
     /// Its name.
     pub fn name(self) -> &'static str {
         MODES.iter().find(|(_, mode)| *mode == self).map_or("", |(name, _)| *name)
+    }
+}
+
+/// With which codec baskets and pages of slow codecs are cached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheForm {
+    /// As the file has them.
+    Original,
+    /// Once they have been decompressed, with a fast codec instead.
+    Recompressed,
+    /// Then with a fast codec, too.
+    Both,
+}
+
+impl CacheForm {
+    const ALL: [CacheForm; 3] = [CacheForm::Original, CacheForm::Recompressed, CacheForm::Both];
+
+    /// `original`, `recompressed` or `both`.
+    pub fn named(text: &str) -> Option<Self> {
+        CacheForm::ALL.into_iter().find(|form| form.name() == text)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            CacheForm::Original => "original",
+            CacheForm::Recompressed => "recompressed",
+            CacheForm::Both => "both",
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The thread that adds to a cache, so that no read waits for the disk.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -13,6 +14,7 @@ use super::content::HeldContent;
 use super::counters::Counting;
 use super::names::{Name, Names};
 use super::notices::Notices;
+use super::packing::Contents;
 use super::room::Room;
 use crate::clock::seconds_since_1970;
 
@@ -37,9 +39,21 @@ pub struct CacheWriter {
 /// Bytes of a file, by offset.
 type Pieces = Vec<(u64, Bytes)>;
 
+/// A part of a file with another codec.
+pub struct PackedPart {
+    /// The bytes of the file that it stands for.
+    pub range: Range<u64>,
+    /// Where it is in the content of such parts.
+    pub at: u64,
+    pub bytes: Bytes,
+}
+
 enum Job {
     Record(Arc<HeldContent>, u64, Bytes),
     Name(Name),
+    Part(Contents, PackedPart),
+    /// A range that is read with another codec.
+    GiveUp(Contents, Range<u64>),
     Use(Arc<HeldContent>),
     Look(Arc<HeldContent>),
     /// Drops the notices, after the records before them are on the disk.
@@ -75,6 +89,21 @@ impl CacheWriter {
         }
         self.waiting.fetch_add(length, Ordering::Relaxed);
         self.send(Job::Record(content, offset, bytes));
+    }
+
+    /// Keeps a part of a file, unless too many bytes wait.
+    pub fn part(&self, of: Contents, part: PackedPart) {
+        let length = part.bytes.len() as u64;
+        if self.waiting.load(Ordering::Relaxed) + length > WAITING_MAX {
+            return self.counting.not_recompressed(part.range.end - part.range.start);
+        }
+        self.waiting.fetch_add(length, Ordering::Relaxed);
+        self.send(Job::Part(of, part));
+    }
+
+    /// Gives up the bytes of a range, as the file has them.
+    pub fn give_up(&self, of: Contents, range: Range<u64>) {
+        self.send(Job::GiveUp(of, range));
     }
 
     pub fn name(&self, name: Name) {
@@ -154,6 +183,7 @@ impl Worker {
 
     fn execute(&mut self, jobs: Vec<Job>) {
         let mut pieces: Vec<(Arc<HeldContent>, Pieces)> = Vec::new();
+        let mut parts: Vec<(Contents, Vec<PackedPart>)> = Vec::new();
         for job in jobs {
             match job {
                 Job::Record(content, offset, bytes) => {
@@ -174,14 +204,22 @@ impl Worker {
                     self.room.reconsider(content.id());
                     content.note_use(seconds_since_1970());
                 }
+                Job::Part(of, part) => match parts.iter_mut().find(|(other, _)| *other == of) {
+                    Some((_, parts)) => parts.push(part),
+                    None => parts.push((of, vec![part])),
+                },
+                Job::GiveUp(of, range) => self.give_up(of.original, &[range]),
                 Job::Flush(done) => {
                     pieces.drain(..).for_each(|(content, of)| self.write(content, &of));
+                    parts.drain(..).for_each(|(of, parts)| self.write_parts(of, parts));
                     self.save();
                     let _ = done.send(());
                 }
             }
         }
+        // The originals of parts come before these.
         pieces.drain(..).for_each(|(content, of)| self.write(content, &of));
+        parts.drain(..).for_each(|(of, parts)| self.write_parts(of, parts));
         self.save_closed();
     }
 
@@ -189,7 +227,38 @@ impl Worker {
     fn save_closed(&mut self) {
         let is_closed = |content: &mut Arc<HeldContent>| Arc::strong_count(content) == 1;
         for content in self.unsaved.extract_if(.., is_closed) {
-            let _ = content.save();
+            save(&content);
+        }
+    }
+
+    /// Adds parts of a file with another codec, in place of its bytes.
+    fn write_parts(&mut self, of: Contents, parts: Vec<PackedPart>) {
+        let pieces: Pieces = parts.iter().map(|part| (part.at, part.bytes.clone())).collect();
+        self.write(of.recompressed.clone(), &pieces);
+        let mut ranges = Vec::with_capacity(parts.len());
+        for PackedPart { range, at, bytes } in parts {
+            let length = range.end - range.start;
+            if of.recompressed.holds(&(at..at + bytes.len() as u64)) {
+                self.counting.recompressed(length);
+                ranges.push(range);
+            } else {
+                self.counting.not_recompressed(length);
+            }
+        }
+        if self.room.gives_up_originals() {
+            self.give_up(of.original, &ranges);
+        }
+    }
+
+    fn give_up(&mut self, content: Arc<HeldContent>, ranges: &[Range<u64>]) {
+        ranges.iter().for_each(|range| content.give_up(range));
+        self.save_later(content);
+    }
+
+    /// Its index is written when there is time.
+    fn save_later(&mut self, content: Arc<HeldContent>) {
+        if !self.unsaved.iter().any(|other| Arc::ptr_eq(other, &content)) {
+            self.unsaved.push(content);
         }
     }
 
@@ -210,9 +279,7 @@ impl Worker {
                 content.note_refusal(false);
                 self.counting.stored(new);
                 self.room.grown(grown);
-                if !self.unsaved.iter().any(|other| Arc::ptr_eq(other, &content)) {
-                    self.unsaved.push(content);
-                }
+                self.save_later(content);
             }
             Err(error) => {
                 content.note_refusal(true);
@@ -225,9 +292,12 @@ impl Worker {
     }
 
     fn save(&mut self) {
-        for content in self.unsaved.drain(..) {
-            // Without an index the records are walked over.
-            let _ = content.save();
-        }
+        self.unsaved.drain(..).for_each(|content| save(&content));
     }
+}
+
+/// Without an index the records are walked over, and without room nothing is replaced.
+fn save(content: &HeldContent) {
+    let _ = content.shrink(seconds_since_1970());
+    let _ = content.save();
 }

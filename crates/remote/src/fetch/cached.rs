@@ -7,12 +7,69 @@ use std::sync::Arc;
 use bytes::Bytes;
 use scheduler::{FileId, Time};
 
+use super::command::WantedForm;
 use crate::address::{Address, Identify};
 use crate::cache::notices::Notices;
 use crate::cache::{Cache, CacheEntry, CacheMode};
 use crate::origin::FileOrigin;
 
-/// Where a want is read.
+/// Where a want is read, and which range there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WantPlace {
+    /// The file of the scheduler.
+    pub file: FileId,
+    pub range: Range<u64>,
+    pub via: Via,
+    /// It is a part with another codec than the file has.
+    pub is_part: bool,
+}
+
+/// A want that is given a place.
+#[derive(Debug, Clone, Copy)]
+pub struct Seeker<'a> {
+    pub range: &'a Range<u64>,
+    pub form: WantedForm,
+    pub group: u64,
+    pub index: usize,
+}
+
+/// The files of the scheduler that are read from the cache.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Shadows {
+    /// Of the file's bytes.
+    pub as_in_file: Option<FileId>,
+    /// Of its parts with another codec.
+    pub parts: Option<FileId>,
+}
+
+impl WantPlace {
+    /// At the servers of a file.
+    pub fn at(file: FileId, range: &Range<u64>, via: Via) -> Self {
+        WantPlace { file, range: range.clone(), via, is_part: false }
+    }
+
+    /// Bytes there.
+    pub fn bytes(&self) -> u64 {
+        self.range.end.saturating_sub(self.range.start)
+    }
+}
+
+impl Shadows {
+    /// Removes one, if it is among them.
+    pub fn take_out(&mut self, shadow: FileId) -> Option<FileId> {
+        [&mut self.as_in_file, &mut self.parts]
+            .into_iter()
+            .find_map(|own| own.take_if(|own| *own == shadow))
+    }
+
+    /// Removes all.
+    pub fn take_all(&mut self) -> impl Iterator<Item = FileId> + use<> {
+        let Shadows { as_in_file, parts } = std::mem::take(self);
+        as_in_file.into_iter().chain(parts)
+    }
+}
+
+/// By which way a want is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Via {
     /// At its servers, without a cache.
@@ -90,7 +147,7 @@ pub struct Cached {
     pub is_confirmed: bool,
     /// Bytes from now on arrive without TLS, and the entry has none that did: they are not cached.
     pub is_exposed: bool,
-    pub shadow: Option<FileId>,
+    pub shadows: Shadows,
     /// Shadows that have failed, until the file is closed.
     pub failed: Vec<FileId>,
     /// Bytes that arrived before the answer to the open.
@@ -125,7 +182,7 @@ impl Cached {
             loaded,
             is_confirmed: false,
             is_exposed: false,
-            shadow: None,
+            shadows: Shadows::default(),
             failed: Vec::new(),
             early: Vec::new(),
             early_bytes: 0,

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::activity::Activity;
 use super::cached::CacheOpen;
 use crate::address::FileLocations;
-use crate::cache::CacheEntry;
+use crate::cache::{CacheEntry, UnpackedPart};
 use crate::config::Config;
 use crate::error::Result;
 use crate::origin::Exposure;
@@ -32,6 +32,15 @@ impl From<Urgency> for scheduler::Urgency {
             Urgency::Hint => scheduler::Urgency::Hint,
         }
     }
+}
+
+/// With which codec the bytes of wants may come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WantedForm {
+    /// They are the bytes of the file.
+    AsInFile,
+    /// Each want is a basket or a page, which the cache may have with another codec.
+    AnyCodec,
 }
 
 /// One wanted range.
@@ -78,6 +87,7 @@ pub enum DriverCommand {
         file: FileTag,
         group: u64,
         wants: Vec<Want>,
+        form: WantedForm,
         sink: mpsc::UnboundedSender<WantResult>,
     },
     Promote {
@@ -91,6 +101,11 @@ pub enum DriverCommand {
     },
     Abandon {
         group: u64,
+    },
+    /// A decoder has decompressed a part of a file: it may be cached with another codec.
+    Unpacked {
+        file: FileTag,
+        part: UnpackedPart,
     },
     Resize {
         group: u64,

@@ -9,8 +9,8 @@ use scheduler::{ConnectionId, FileId, ServerId, SourceId, Time, WantFailure, Wan
 use tokio::sync::{mpsc, oneshot};
 
 use super::activity::Activity;
-use super::cached::{Cached, Via};
-use super::command::{CameFrom, Opened, Want, WantResult};
+use super::cached::{Cached, WantPlace};
+use super::command::{CameFrom, Opened, Want, WantResult, WantedForm};
 use super::store::ByteStore;
 use crate::address::{Address, FileUse};
 use crate::checksum::Checksum;
@@ -233,6 +233,7 @@ pub struct RequestState {
 /// Wants that were requested together.
 pub struct Group {
     pub file: FileId,
+    pub form: WantedForm,
     pub sink: mpsc::UnboundedSender<WantResult>,
     pub members: Vec<Member>,
     pub live: usize,
@@ -242,9 +243,7 @@ pub struct Group {
 pub struct Member {
     pub want: WantId,
     pub asked: Want,
-    /// The file of the scheduler that it is a want of.
-    pub place: FileId,
-    pub via: Via,
+    pub place: WantPlace,
     pub state: MemberState,
 }
 

@@ -33,7 +33,7 @@ use mutex::RwLock;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::address::{Address, CacheUse, FileLocations};
-use crate::cache::{Cache, CacheEntry};
+use crate::cache::{Cache, CacheEntry, UnpackedPart};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -514,6 +514,18 @@ impl RemoteFile {
     pub fn is_kept(&self) -> bool {
         let content = self.kept.as_ref().map(|kept| &kept.entry.content);
         content.is_some_and(|content| !content.is_over() && !content.is_refused())
+    }
+
+    /// Bytes of decompressed baskets and pages that may be given to [`RemoteFile::unpacked`] now; 0
+    /// where the cache keeps all as it is in the file.
+    pub fn unpacked_room(&self) -> u64 {
+        let cache = if self.local { None } else { self.fetcher.cache() };
+        cache.map_or(0, |cache| cache.packing_room())
+    }
+
+    /// Gives the cache a basket or a page that was decompressed, to be cached with another codec.
+    pub fn unpacked(&self, part: UnpackedPart) {
+        let _ = self.fetcher.commands.send(DriverCommand::Unpacked { file: self.file, part });
     }
 
     /// Whether all of it is read from a disk of this machine.

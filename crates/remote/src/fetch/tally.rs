@@ -96,6 +96,8 @@ pub struct FileTally {
     pub baskets_wanted: u64,
     /// Time of decoding threads.
     pub decoding: Duration,
+    /// Bytes that slow codecs were decompressed to.
+    pub slowly_decompressed: u64,
 }
 
 impl FileTally {
@@ -105,6 +107,7 @@ impl FileTally {
         self.metadata_fetched += other.metadata_fetched;
         self.baskets_wanted += other.baskets_wanted;
         self.decoding += other.decoding;
+        self.slowly_decompressed += other.slowly_decompressed;
     }
 }
 

@@ -201,11 +201,13 @@ impl Trace {
         change(&mut records.ledger, now)
     }
 
-    /// A thread has been decoding for a file since `from`.
-    pub fn decoded(&self, file: u32, from: Duration) {
+    /// A thread has been decoding for a file since `from`; so many bytes came out of slow codecs.
+    pub fn decoded(&self, file: u32, from: Duration, slowly_decompressed: u64) {
         let mut records = self.records.lock();
         let until = self.now();
-        records.tallies.of_file(file).decoding += until - from;
+        let tally = records.tallies.of_file(file);
+        tally.decoding += until - from;
+        tally.slowly_decompressed += slowly_decompressed;
         if records.decodings.len() == DECODINGS_KEPT {
             records.decodings.pop_front();
         }

@@ -10,7 +10,7 @@ use futures::{Stream, StreamExt};
 use tokio::sync::mpsc;
 
 use super::ahead::Ahead;
-use super::command::{DriverCommand, FileTag, Want, WantResult};
+use super::command::{DriverCommand, FileTag, Want, WantResult, WantedForm};
 use super::kept::Keeping;
 use super::{Delivery, Fetcher, MemoryReservation, RemoteFile, stopped};
 use crate::error::Result;
@@ -20,6 +20,7 @@ use crate::error::Result;
 pub struct Wants {
     file: FileTag,
     metadata: bool,
+    form: WantedForm,
     /// The first position of each group, and its name.
     groups: Vec<(usize, u64)>,
     /// Wants ever sent for.
@@ -59,6 +60,7 @@ impl RemoteFile {
         let mut asked = Wants {
             file: self.file,
             metadata,
+            form: WantedForm::AsInFile,
             groups: Vec::new(),
             total: 0,
             open: 0,
@@ -75,6 +77,15 @@ impl RemoteFile {
 }
 
 impl Wants {
+    /// The wants that are added from now on are baskets and pages, each whole, which are decoded:
+    /// the cache may have them with another codec. Not where the bytes of each want are kept.
+    pub fn with_any_codec(mut self) -> Self {
+        if !self.are_kept() {
+            self.form = WantedForm::AnyCodec;
+        }
+        self
+    }
+
     /// Requests more; returns their positions.
     pub fn add(&mut self, wants: Vec<Want>) -> Range<usize> {
         let first = self.total + self.ahead.as_ref().map_or(0, Ahead::waiting);
@@ -128,8 +139,9 @@ impl Wants {
         self.total = positions.end;
         let (sink, receiver) = mpsc::unbounded_channel();
         self.deliveries.push(GroupDeliveries { first: positions.start, group, receiver });
-        let _ =
-            self.fetcher.commands.send(DriverCommand::Want { file: self.file, group, wants, sink });
+        let file = self.file;
+        let form = self.form;
+        let _ = self.fetcher.commands.send(DriverCommand::Want { file, group, wants, form, sink });
     }
 
     /// A caller waits for these wants now, by position.

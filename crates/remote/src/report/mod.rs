@@ -28,6 +28,8 @@ pub struct Report {
     pub transfer_s: f64,
     /// Beside that, overlapping with any of it: all decoding threads added up.
     pub decoding_s: f64,
+    /// Bytes that came out of slow codecs: LZMA.
+    pub bytes_slowly_decompressed: u64,
     /// Bytes that arrived from all sources but the cache.
     pub bytes_received: u64,
     /// Bytes that were read from the cache on a disk of this machine.
@@ -123,6 +125,7 @@ impl Report {
         let mut part = self.clone();
         part.transfer_s -= earlier.transfer_s;
         part.decoding_s -= earlier.decoding_s;
+        part.bytes_slowly_decompressed -= earlier.bytes_slowly_decompressed;
         part.bytes_received -= earlier.bytes_received;
         part.bytes_cached -= earlier.bytes_cached;
         part.bytes_metadata -= earlier.bytes_metadata;
@@ -163,6 +166,7 @@ impl Report {
             time_s: Times::new(&spent),
             transfer_s: tally.busy.total(now).as_secs_f64(),
             decoding_s: tally.decoding.as_secs_f64(),
+            bytes_slowly_decompressed: tally.slowly_decompressed,
             bytes_received: received,
             bytes_cached: came - received,
             bytes_metadata: tally.metadata_wanted,

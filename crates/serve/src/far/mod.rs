@@ -33,6 +33,7 @@ use engine::{Arrivals, Engine, Watched, Ways};
 use mutex::Mutex;
 use prometheus_client::metrics::histogram::Histogram;
 use remote::address::{Address, CacheUse, LentToken};
+use remote::cache::CacheForm;
 use remote::credentials::Choice;
 use remote::report::Report;
 use remote::source::network::{Network, Tcp};
@@ -185,6 +186,10 @@ impl FarFiles {
         }
         let may_be_here = !is_shared || origins.iter().any(Origin::is_here);
         let refusal = move |address| origins::refusal(address, &own, may_be_here);
+        if settings.cache.form == CacheForm::Recompressed {
+            // Most clients take bytes as they are in the file.
+            settings.cache.form = CacheForm::Both;
+        }
         let network = Tcp::new(settings.connect_timeout).refusing(Arc::new(refusal));
         let network: Arc<dyn Network> = match is_shared {
             true => Arc::new(ListedOnly { network, origins: origins.clone() }),

@@ -20,3 +20,4 @@ pub mod skip;
 pub mod spelled;
 pub mod steps;
 pub mod table;
+pub(crate) mod unpacking;

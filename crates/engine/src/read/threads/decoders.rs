@@ -111,7 +111,7 @@ impl Decoders {
         let timed = move |codecs: &mut Codecs| {
             let from = trace.now();
             work(codecs);
-            trace.decoded(file, from);
+            trace.decoded(file, from, codecs.take_slow_bytes());
         };
         let Some(pool) = &self.pool else { return with_codecs(timed) };
         self.waiting.lock().give(place, Box::new(timed));

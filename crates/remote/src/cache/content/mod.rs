@@ -1,5 +1,7 @@
 //! Cached content of one version of one file: a folder of segments.
 
+mod shrink;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -13,7 +15,7 @@ use bytes::Bytes;
 use mutex::Mutex;
 
 use super::extents::{Extents, RecordPlace};
-use super::format::{ContentId, DATA_BYTES_MAX, RECORD_BYTES, Record, decode_record};
+use super::format::{ContentId, DATA_BYTES_MAX, Record, decode_record};
 use super::segment::Segment;
 use crate::source::buffers::Buffers;
 use crate::source::held::HeldBytes;
@@ -50,6 +52,8 @@ struct Segments {
     lock: Option<File>,
     /// Those whose use has been counted.
     counted: Vec<u32>,
+    /// Records were given up since the last look at how much of the segments is needed.
+    has_given_up: bool,
 }
 
 impl HeldContent {
@@ -77,6 +81,11 @@ impl HeldContent {
     /// Whether all of `range` is cached.
     pub fn holds(&self, range: &Range<u64>) -> bool {
         self.extents.lock().holds(range)
+    }
+
+    /// The cached bytes from `start` on, up to the first that is not.
+    pub fn run_from(&self, start: u64) -> Option<Range<u64>> {
+        self.extents.lock().run_from(start)
     }
 
     /// Bytes of the file that are cached.
@@ -128,15 +137,15 @@ impl HeldContent {
     fn read_run(
         &self,
         run: &[(Range<u64>, RecordPlace)],
+        readers: &BTreeMap<u32, Arc<File>>,
         buffers: &Arc<Buffers>,
         take: &mut dyn FnMut(u64, Bytes),
     ) -> io::Result<()> {
         let Some((_, first)) = run.first() else { return Ok(()) };
         let Some((_, last)) = run.last() else { return Ok(()) };
-        let reader = self.readers.lock().get(&first.segment).cloned();
-        let reader = reader.ok_or(ErrorKind::NotFound)?;
+        let reader = readers.get(&first.segment).ok_or(ErrorKind::NotFound)?;
         let begin = first.record.position;
-        let bytes = buffers.read(&reader, begin..last.record.end())?;
+        let bytes = buffers.read(reader, begin..last.record.end())?;
         for (part, place) in run {
             let at = (place.record.position - begin) as usize;
             let record = bytes.get(at..).and_then(|bytes| decode_record(&self.id, bytes));
@@ -183,16 +192,24 @@ impl HeldContent {
     /// # Errors
     /// An error of writing, as of a full disk.
     pub fn add(&self, pieces: &[(u64, Bytes)], now: u64) -> io::Result<u64> {
-        if self.is_over() {
-            return Ok(0);
+        match self.is_over() {
+            true => Ok(0),
+            false => self.add_to(&mut self.segments.lock(), pieces, now),
         }
+    }
+
+    fn add_to(
+        &self,
+        segments: &mut Segments,
+        pieces: &[(u64, Bytes)],
+        now: u64,
+    ) -> io::Result<u64> {
         let records = self.records_of(pieces);
         let mut rest: Vec<(u64, &[u8])> =
             records.iter().map(|(at, piece)| (*at, &piece[..])).collect();
-        let mut segments = self.segments.lock();
         let mut grown = 0;
         while !rest.is_empty() {
-            let number = self.last_segment(&mut segments, now)?;
+            let number = self.last_segment(segments, now)?;
             let Some(segment) = segments.open.get_mut(&number) else { break };
             let is_missing = |record: &Record, others: &[Record]| {
                 let is_other = |other: &Record| other.range() == record.range();
@@ -200,22 +217,35 @@ impl HeldContent {
             };
             let appended = match segment.append(&rest, is_missing) {
                 Ok(appended) => appended,
-                Err(error) => {
-                    if error.kind() == ErrorKind::NotFound {
-                        // Evicted: segments that are open can still be read, and nothing is added.
-                        self.end();
-                    }
-                    return Err(error);
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    self.leave_removed(segments, number)?;
+                    continue;
                 }
+                Err(error) => return Err(error),
             };
             grown += self.learn(number, &appended.records, appended.cut);
             rest.drain(..appended.written);
             if appended.is_full {
                 self.write_index(number, segment)?;
-                self.begin(&mut segments, number + 1, now)?;
+                self.begin(segments, number + 1, now)?;
             }
         }
         Ok(grown)
+    }
+
+    /// The last segment has been removed: another process has replaced it, or all were evicted.
+    fn leave_removed(&self, segments: &mut Segments, number: u32) -> io::Result<()> {
+        if numbers(&self.folder).is_empty() {
+            // Evicted: segments that are open can still be read, and nothing is added.
+            self.end();
+            return Err(ErrorKind::NotFound.into());
+        }
+        // The needed records of a replaced segment are in another one, which may have its number.
+        self.extents.lock().forget_segment(number, 0);
+        segments.open.remove(&number);
+        self.readers.lock().remove(&number);
+        self.find_segments(segments);
+        Ok(())
     }
 
     /// Writes indexes where records lack in those on the disk.
@@ -263,7 +293,7 @@ impl HeldContent {
         for record in records {
             extents.insert(RecordPlace { segment: number, record: *record });
         }
-        records.iter().map(|record| RECORD_BYTES + u64::from(record.length)).sum()
+        records.iter().map(Record::bytes).sum()
     }
 
     /// The number of the segment that takes records, which is begun where there is none.
@@ -339,6 +369,8 @@ impl HeldBytes for HeldContent {
         buffers: &Arc<Buffers>,
         take: &mut dyn FnMut(u64, Bytes),
     ) -> io::Result<()> {
+        // The segments as they are now: one may be replaced, and removed, meanwhile.
+        let readers = self.readers.lock().clone();
         let mut parts: Vec<(Range<u64>, RecordPlace)> = {
             let extents = self.extents.lock();
             ranges.iter().flat_map(|range| extents.parts(range.clone())).collect()
@@ -348,7 +380,7 @@ impl HeldBytes for HeldContent {
         while !rest.is_empty() {
             let (run, behind) = rest.split_at(run_length(rest));
             rest = behind;
-            self.read_run(run, buffers, take)?;
+            self.read_run(run, &readers, buffers, take)?;
         }
         Ok(())
     }

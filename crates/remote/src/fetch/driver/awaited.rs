@@ -13,7 +13,9 @@ use std::time::Duration;
 use scheduler::{ConnectionId, FileId, RequestId, Time};
 
 use super::Driver;
-use crate::fetch::cached::{Awaited, Via};
+use crate::cache::CacheEntry;
+use crate::fetch::cached::{Awaited, Via, WantPlace};
+use crate::fetch::command::WantedForm;
 use crate::fetch::files::MemberState;
 
 /// Pause between two looks into the cache for awaited ranges.
@@ -78,8 +80,8 @@ impl Driver {
             let member = &mut group.members[index];
             self.scheduler.cancel(now, member.want);
             self.wants.remove(&member.want);
-            if member.via != Via::Filling {
-                member.via = Via::Awaited;
+            if member.place.via != Via::Filling {
+                member.place.via = Via::Awaited;
             }
             cached.awaited.push(Awaited { group: key, index, process: Some(process) });
         }
@@ -115,18 +117,22 @@ impl Driver {
             let member = groups.get(&one.group).and_then(|group| group.members.get(one.index));
             member.is_some_and(|member| member.state == MemberState::Waiting)
         });
-        let content = cached.entry.as_ref().map(|entry| entry.content.clone());
+        let entry = cached.entry.clone();
         let notices = cached.notices(now);
         if let Some(notices) = &notices {
             let processes = cached.awaited.iter().filter_map(|one| one.process);
             notices.refresh(&processes.collect::<BTreeSet<u64>>(), now);
         }
-        let is_looked_for = content.as_ref().is_some_and(|content| content.is_looked_for());
+        let is_looked_for = entry.as_ref().is_some_and(|entry| entry.content.is_looked_for());
         let mut held = Vec::new();
         let mut left_alone = Vec::new();
         cached.awaited.retain_mut(|one| {
-            let range = &groups[&one.group].members[one.index].asked.range;
-            if content.as_ref().is_some_and(|content| content.holds(range)) {
+            let group = &groups[&one.group];
+            let range = &group.members[one.index].asked.range;
+            let is_part_held = |entry: &CacheEntry| {
+                group.form == WantedForm::AnyCodec && entry.part(range).is_some()
+            };
+            if entry.as_ref().is_some_and(|e| e.content.holds(range) || is_part_held(e)) {
                 if let Some(notices) = &notices {
                     notices.arrived(one.process, range, now);
                 }
@@ -142,8 +148,9 @@ impl Driver {
             !is_left_alone
         });
         let left = cached.awaited.len();
-        if let Some(content) = content.filter(|_| left > 0) {
-            cached.cache.look(&content);
+        if let Some(entry) = entry.filter(|_| left > 0) {
+            cached.cache.look(&entry.content);
+            cached.cache.look(&entry.recompressed);
         }
         held.into_iter().for_each(|(key, index)| self.awaited_came(file, key, index));
         left_alone.into_iter().for_each(|(key, index)| self.awaited_came_not(file, key, index));
@@ -153,9 +160,16 @@ impl Driver {
     /// An awaited want is in the cache: reads it from there.
     fn awaited_came(&mut self, file: FileId, key: u64, index: usize) {
         let Some(group) = self.groups.get(&key) else { return };
-        if group.members[index].via != Via::Filling {
-            let shadow = self.shadow_of(file);
-            return self.want_again(key, index, shadow, Via::Awaited);
+        let member = &group.members[index];
+        if member.place.via != Via::Filling {
+            let range = member.asked.range.clone();
+            return match self.cached_place(file, &range, group.form) {
+                Some(place) => {
+                    self.want_again(key, index, WantPlace { via: Via::Awaited, ..place });
+                }
+                // Evicted since.
+                None => self.awaited_came_not(file, key, index),
+            };
         }
         self.end_member(key, index);
         if let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) {
@@ -169,12 +183,13 @@ impl Driver {
         let Some(group) = self.groups.get(&key) else { return };
         let member = &group.members[index];
         let range = member.asked.range.clone();
-        let is_fill = member.via == Via::Filling;
+        let is_fill = member.place.via == Via::Filling;
         let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
             return;
         };
         let via = cached.leave(&range, key, index);
-        self.want_again(key, index, file, if is_fill { Via::Filling } else { via });
+        let via = if is_fill { Via::Filling } else { via };
+        self.want_again(key, index, WantPlace::at(file, &range, via));
     }
 }
 

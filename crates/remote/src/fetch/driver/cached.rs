@@ -17,8 +17,10 @@ use tokio::sync::mpsc;
 use super::{Driver, scheduler_traits};
 use crate::address::FileUse;
 use crate::cache::CacheEntry;
-use crate::fetch::cached::{Cached, Via};
-use crate::fetch::command::{KeptEntry, Opened, Urgency, Want};
+use crate::cache::UnpackedPart;
+use crate::cache::recompressed::recompressed_size;
+use crate::fetch::cached::{Cached, Seeker, Via, WantPlace};
+use crate::fetch::command::{KeptEntry, Opened, Urgency, Want, WantedForm};
 use crate::fetch::files::{FileState, Group, Member, MemberState, ServerState};
 use crate::source::held::{CACHE, HeldServer};
 use crate::source::{FileInfo, FileRef, Server};
@@ -27,40 +29,61 @@ use crate::source::{FileInfo, FileRef, Server};
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 impl Driver {
-    /// Where a want is to be read: from the shadow where all of it is cached.
-    pub(super) fn place_of(
+    /// Where a want is to be read: from the cache where all of it is there.
+    pub(super) fn place_of(&mut self, file: FileId, seeker: Seeker<'_>) -> WantPlace {
+        let Seeker { range, form, group, index } = seeker;
+        if let Some(place) = self.cached_place(file, range, form) {
+            return place;
+        }
+        let now = self.clock.now();
+        let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
+            return WantPlace::at(file, range, Via::Uncached);
+        };
+        if let Some(entry) = &cached.entry
+            && now.saturating_sub(cached.looked) >= LOOK_AGAIN
+        {
+            cached.looked = now;
+            cached.cache.look(&entry.content);
+            cached.cache.look(&entry.recompressed);
+        }
+        WantPlace::at(file, range, cached.leave(range, group, index))
+    }
+
+    /// The place in the cache of a range, if all of it is there.
+    pub(super) fn cached_place(
         &mut self,
         file: FileId,
         range: &Range<u64>,
-        group: u64,
-        index: usize,
-    ) -> (FileId, Via) {
-        let now = self.clock.now();
-        let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
-            return (file, Via::Uncached);
-        };
-        let Some(content) = cached.entry.as_ref().map(|entry| entry.content.clone()) else {
-            return (file, cached.leave(range, group, index));
-        };
-        let holds = content.holds(range);
-        if !holds && now.saturating_sub(cached.looked) >= LOOK_AGAIN {
-            cached.looked = now;
-            cached.cache.look(&content);
+        form: WantedForm,
+    ) -> Option<WantPlace> {
+        let cached = self.files.get(&file)?.cached.as_ref()?;
+        let entry = cached.entry.as_ref()?;
+        let part = if form == WantedForm::AnyCodec { entry.part(range) } else { None };
+        let via = Via::Cache;
+        if let Some(part) = part {
+            cached.cache.read_recompressed(entry, range);
+            let shadow = self.shadow_of(file, WantedForm::AnyCodec);
+            return Some(WantPlace { file: shadow, range: part, via, is_part: true });
         }
-        match holds {
-            true => (self.shadow_of(file), Via::Cache),
-            false => (file, cached.leave(range, group, index)),
-        }
+        let is_held = entry.content.holds(range);
+        is_held.then(|| WantPlace::at(self.shadow_of(file, WantedForm::AsInFile), range, via))
     }
 
-    /// The file's shadow, which is made where there is none.
-    pub(super) fn shadow_of(&mut self, file: FileId) -> FileId {
+    /// The file's shadow for one form, which is made where there is none.
+    fn shadow_of(&mut self, file: FileId, form: WantedForm) -> FileId {
         let now = self.clock.now();
         let cached = self.files.get(&file).and_then(|file| file.cached.as_ref());
         let Some((cached, entry)) = cached.and_then(|c| Some((c, c.entry.clone()?))) else {
             return file;
         };
-        if let Some(shadow) = cached.shadow {
+        let size = entry.info.size;
+        let (shadow, content, size) = match form {
+            WantedForm::AsInFile => (cached.shadows.as_in_file, entry.content, size),
+            WantedForm::AnyCodec => {
+                (cached.shadows.parts, entry.recompressed, recompressed_size(size))
+            }
+        };
+        if let Some(shadow) = shadow {
             return shadow;
         }
         let url = Arc::new(cached.asked.clone());
@@ -79,17 +102,43 @@ impl Driver {
         };
         let shadow = self.scheduler.add_file(now);
         let source = self.scheduler.add_source(now, shadow, server);
-        self.scheduler.set_size(now, shadow, entry.info.size);
-        held.enter(source.0, entry.content.clone());
+        self.scheduler.set_size(now, shadow, size);
+        held.enter(source.0, content);
         let mut state = FileState::of_shadow(file);
         let there = FileRef { tag: source.0, url, file_use: FileUse::Decoded };
         state.sources.insert(source, (server, there));
         self.sources.insert(source, shadow);
         self.files.insert(shadow, state);
         if let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) {
-            cached.shadow = Some(shadow);
+            match form {
+                WantedForm::AsInFile => cached.shadows.as_in_file = Some(shadow),
+                WantedForm::AnyCodec => cached.shadows.parts = Some(shadow),
+            }
         }
         shadow
+    }
+
+    /// A decoder has decompressed a part of a file: it may be cached with another codec.
+    pub(super) fn pack(&mut self, file: FileId, part: UnpackedPart) {
+        let cached = self.files.get(&file).and_then(|file| file.cached.as_ref());
+        let Some(cached) = cached.filter(|cached| cached.is_confirmed && !cached.is_exposed) else {
+            return;
+        };
+        if let Some(entry) = &cached.entry {
+            cached.cache.pack(entry, part);
+        }
+    }
+
+    /// The part with another codec that a want was to be read from is damaged: it goes to the
+    /// origin.
+    pub(super) fn forget_part(&mut self, key: u64, index: usize) {
+        let Some(group) = self.groups.get(&key) else { return };
+        let cached = self.files.get(&group.file).and_then(|file| file.cached.as_ref());
+        let entry = cached.and_then(|cached| cached.entry.as_ref());
+        if let Some(entry) = entry {
+            entry.recompressed.give_up(&group.members[index].place.range);
+        }
+        self.want_of_origin(key, index);
     }
 
     /// Counts a want, by group and position, that was answered with `bytes`; `joined` of them were
@@ -98,13 +147,16 @@ impl Driver {
         let Some(group) = self.groups.get(&key) else { return };
         let file = group.file;
         let member = &group.members[index];
-        let via = member.via;
+        let WantPlace { via, is_part, .. } = member.place;
         let range = member.asked.range.clone();
         let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
             return;
         };
         let counting = cached.cache.counting();
-        let length = bytes.len() as u64;
+        let length = range.end - range.start;
+        if is_part {
+            counting.hit_recompressed(length);
+        }
         cached.seen_bytes += if via == Via::Filling { 0 } else { length };
         match via {
             Via::Uncached => {}
@@ -129,7 +181,6 @@ impl Driver {
 
     /// Fetches more of a file that is to be cached whole, behind all wants of it.
     pub(super) fn fill(&mut self, file: FileId) {
-        let now = self.clock.now();
         loop {
             let cached = self.files.get_mut(&file).and_then(|file| file.cached.as_mut());
             let Some(range) = cached.and_then(Cached::next_fill) else { return };
@@ -138,14 +189,14 @@ impl Driver {
                 cached.leave(&range, self.last_fill, 0);
             }
             let cost = range.end - range.start;
-            let order = u64::MAX;
-            let asked = Want { range: range.clone(), cost, urgency: Urgency::Hint, order };
-            let want = self.scheduler.want(now, file, range, scheduler::Urgency::Hint, order, cost);
+            let place = WantPlace::at(file, &range, Via::Filling);
+            let asked = Want { range, cost, urgency: Urgency::Hint, order: u64::MAX };
+            let want = self.schedule(&asked, &place);
             self.wants.insert(want, (self.last_fill, 0));
-            let state = MemberState::Waiting;
-            let members = vec![Member { want, asked, place: file, via: Via::Filling, state }];
+            let members = vec![Member { want, asked, place, state: MemberState::Waiting }];
             // No reader takes them: they are released as soon as they have arrived.
-            let group = Group { file, sink: mpsc::unbounded_channel().0, members, live: 1 };
+            let sink = mpsc::unbounded_channel().0;
+            let group = Group { file, form: WantedForm::AsInFile, sink, members, live: 1 };
             self.groups.insert(self.last_fill, group);
         }
     }
@@ -176,37 +227,38 @@ impl Driver {
         let Some(group) = self.groups.get(&key) else { return false };
         let file = group.file;
         let member = &group.members[index];
-        let is_of_cache = matches!(member.via, Via::Cache | Via::Awaited);
+        let is_of_cache = matches!(member.place.via, Via::Cache | Via::Awaited);
         if !is_of_cache || member.state != MemberState::Waiting {
             return false;
         }
-        let place = member.place;
+        let place = member.place.file;
         let range = member.asked.range.clone();
         let Some(cached) = self.files.get_mut(&file).and_then(|file| file.cached.as_mut()) else {
             return false;
         };
-        if cached.shadow == Some(place) {
+        if let Some(shadow) = cached.shadows.take_out(place) {
             cached.cache.counting().damaged();
-            cached.failed.extend(cached.shadow.take());
+            cached.failed.push(shadow);
         }
         if let Some(notices) = cached.notices(self.clock.now()) {
             notices.forget(&range);
         }
         let via = cached.leave(&range, key, index);
-        self.want_again(key, index, file, via);
+        self.want_again(key, index, WantPlace::at(file, &range, via));
         true
     }
 
     /// Asks the scheduler for a want again, at another place.
-    pub(super) fn want_again(&mut self, key: u64, index: usize, place: FileId, via: Via) {
-        let now = self.clock.now();
+    pub(super) fn want_again(&mut self, key: u64, index: usize, place: WantPlace) {
+        let Some(group) = self.groups.get(&key) else { return };
+        let asked = group.members[index].asked.clone();
+        let want = self.schedule(&asked, &place);
+        self.wants.insert(want, (key, index));
         let Some(group) = self.groups.get_mut(&key) else { return };
         let member = &mut group.members[index];
-        let Want { range, cost, urgency, order } = member.asked.clone();
         self.wants.remove(&member.want);
-        let want = self.scheduler.want(now, place, range, urgency.into(), order, cost);
-        (member.want, member.place, member.via) = (want, place, via);
-        self.wants.insert(want, (key, index));
+        member.want = want;
+        member.place = place;
     }
 
     /// The file's server has answered: the file gets the cache's entry for it, old or new. Returns
@@ -231,7 +283,7 @@ impl Driver {
         };
         if !entry.as_ref().is_some_and(is_same) {
             // The reader compares the answer, too, and drops the data that it read early.
-            cached.failed.extend(cached.shadow.take());
+            cached.failed.extend(cached.shadows.take_all());
         }
         cached.is_confirmed = true;
         let had_bytes = entry.as_ref().is_some_and(|entry| entry.content.bytes() > 0);
@@ -282,13 +334,15 @@ impl Driver {
             cached.cache.forget(&cached.origin);
         }
         cached.is_confirmed = true;
-        cached.failed.extend(cached.shadow.take());
+        cached.failed.extend(cached.shadows.take_all());
     }
 
     /// The shadows of a file that is closed are closed with it.
     pub(super) fn close_shadows(&mut self, cached: Option<Cached>) {
         let Some(mut cached) = cached else { return };
-        for shadow in std::mem::take(&mut cached.failed).into_iter().chain(cached.shadow) {
+        for shadow in
+            std::mem::take(&mut cached.failed).into_iter().chain(cached.shadows.take_all())
+        {
             let sources: Vec<u32> = self
                 .files
                 .get(&shadow)

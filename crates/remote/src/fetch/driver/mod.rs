@@ -24,8 +24,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use self::discovery::Discovered;
 use self::slots::ServerSlots;
-use super::cached::{Cached, Via};
-use super::command::{Begun, CameFrom, DriverCommand, Opened, Urgency, Want, WantResult};
+use super::cached::{Cached, Seeker, Via, WantPlace};
+use super::command::{Begun, CameFrom, DriverCommand, Opened, Urgency, Want};
 use super::files::{
     ConnectionState, FileState, Group, Member, MemberState, RequestState, ServerState,
 };
@@ -33,6 +33,7 @@ use super::ledger::Phase;
 use super::links::Links;
 use super::trace::{RequestKind, RequestRecord, Trace};
 use crate::address::{Address, FileLocations};
+use crate::cache::recompressed::decode_part;
 use crate::clock::{Clock, sleep_until};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -189,7 +190,11 @@ impl Driver {
                 state.cached = cached.map(|cached| Cached::new(*cached));
                 self.open(locations, head, tail, early, believed, state);
             }
-            DriverCommand::Want { file, group, wants, sink } => self.want(file, group, wants, sink),
+            DriverCommand::Want { file, group, wants, form, sink } => {
+                let group_of = Group { file, form, sink, members: Vec::new(), live: 0 };
+                self.want(group, group_of, wants);
+            }
+            DriverCommand::Unpacked { file, part } => self.pack(file, part),
             DriverCommand::Promote { group, indices } => {
                 let Some(group) = self.groups.get_mut(&group) else { return };
                 let members = group.members.get_mut(indices).unwrap_or_default();
@@ -349,28 +354,31 @@ impl Driver {
         }
     }
 
-    fn want(
-        &mut self,
-        file: FileId,
-        group: u64,
-        wants: Vec<Want>,
-        sink: mpsc::UnboundedSender<WantResult>,
-    ) {
-        let now = self.clock.now();
-        let mut members = Vec::with_capacity(wants.len());
-        for (index, want) in wants.into_iter().enumerate() {
-            let (place, via) = self.place_of(file, &want.range, group, index);
-            let Want { range, cost, urgency, order } = want.clone();
-            let id = self.scheduler.want(now, place, range, urgency.into(), order, cost);
-            self.wants.insert(id, (group, index));
-            members.push(Member { want: id, asked: want, place, via, state: MemberState::Waiting });
+    /// Asks for the wants of a group that has no members yet, whose name is `key`.
+    fn want(&mut self, key: u64, mut group: Group, wants: Vec<Want>) {
+        let Group { file, form, .. } = group;
+        group.members.reserve(wants.len());
+        for (index, asked) in wants.into_iter().enumerate() {
+            let place =
+                self.place_of(file, Seeker { range: &asked.range, form, group: key, index });
+            let want = self.schedule(&asked, &place);
+            self.wants.insert(want, (key, index));
+            group.members.push(Member { want, asked, place, state: MemberState::Waiting });
         }
-        if !members.is_empty() {
+        if !group.members.is_empty() {
             self.expect_search(file);
             self.expect_comparison(file);
-            let live = members.len();
-            self.groups.insert(group, Group { file, sink, members, live });
+            group.live = group.members.len();
+            self.groups.insert(key, group);
         }
+    }
+
+    /// Asks the scheduler for a want at its place.
+    fn schedule(&mut self, asked: &Want, place: &WantPlace) -> WantId {
+        let now = self.clock.now();
+        let cost = asked.cost.max(place.bytes());
+        let range = place.range.clone();
+        self.scheduler.want(now, place.file, range, asked.urgency.into(), asked.order, cost)
     }
 
     fn abandon(&mut self, key: u64) {
@@ -387,7 +395,7 @@ impl Driver {
             if member.state == MemberState::Waiting {
                 self.scheduler.cancel(now, member.want);
                 self.wants.remove(&member.want);
-                given_up.push((index, member.via, member.asked.range.clone()));
+                given_up.push((index, member.place.via, member.asked.range.clone()));
                 group.end(index);
             }
         }
@@ -558,47 +566,14 @@ impl Driver {
 
     fn take_event(&mut self, event: Event) {
         match event {
-            Event::Ready { want } => {
-                let Some((key, index)) = self.wants.get(&want).copied() else { return };
-                let Some(group) = self.groups.get_mut(&key) else { return };
-                let member = &group.members[index];
-                let via = member.via;
-                let range = member.asked.range.clone();
-                let Some(file) = self.files.get_mut(&member.place) else { return };
-                let bytes = file.store.get(range.clone()).ok_or_else(|| {
-                    let error = match file.store.has(&range) {
-                        true => Error::no_memory(range.end - range.start),
-                        false => {
-                            Error::new(ErrorKind::Io, "bytes reported as delivered are missing")
-                        }
-                    };
-                    error.with_range(range.clone())
-                });
-                let is_cached = matches!(via, Via::Cache | Via::Awaited);
-                let joined = if bytes.is_ok() && !is_cached { file.store.count(&range) } else { 0 };
-                if let Ok(bytes) = &bytes {
-                    self.came(key, index, bytes, joined);
-                }
-                let bytes = bytes.map(|bytes| (bytes, CameFrom { is_cached, joined }));
-                let Some(group) = self.groups.get_mut(&key) else { return };
-                let now = self.clock.now();
-                if group.deliver(index, bytes) {
-                    // The handle that wants them holds them: kept here as well, they would take
-                    // memory for as long as the values decoded from them, and their buffers could
-                    // not be used again.
-                    self.scheduler.take(now, want);
-                } else {
-                    self.scheduler.release(now, want);
-                    self.end_member(key, index);
-                }
-            }
+            Event::Ready { want } => self.deliver(want),
             Event::Failed { want, why } => {
                 let Some((key, index)) = self.wants.get(&want).copied() else { return };
                 if self.want_of_origin(key, index) {
                     return;
                 }
                 let Some(group) = self.groups.get_mut(&key) else { return };
-                let via = group.members[index].via;
+                let via = group.members[index].place.via;
                 let range = group.members[index].asked.range.clone();
                 let Some(file) = self.files.get(&group.file) else { return };
                 let of = group.file;
@@ -624,6 +599,47 @@ impl Driver {
                     state.store.forget(range);
                 }
             }
+        }
+    }
+
+    /// Hands over the bytes of a want that are here.
+    fn deliver(&mut self, want: WantId) {
+        let now = self.clock.now();
+        let Some((key, index)) = self.wants.get(&want).copied() else { return };
+        let Some(group) = self.groups.get_mut(&key) else { return };
+        let Member { asked, place, .. } = &group.members[index];
+        let Some(file) = self.files.get_mut(&place.file) else { return };
+        let bytes = file.store.get(place.range.clone()).ok_or_else(|| {
+            let error = match file.store.has(&place.range) {
+                true => Error::no_memory(place.bytes()),
+                false => Error::new(ErrorKind::Io, "bytes reported as delivered are missing"),
+            };
+            error.with_range(asked.range.clone())
+        });
+        let is_cached = matches!(place.via, Via::Cache | Via::Awaited);
+        let joined = if bytes.is_ok() && !is_cached { file.store.count(&place.range) } else { 0 };
+        let bytes = match bytes {
+            Ok(part) if place.is_part => match decode_part(&asked.range, &part) {
+                Some(packed) => Ok(packed),
+                None => {
+                    self.scheduler.release(now, want);
+                    return self.forget_part(key, index);
+                }
+            },
+            bytes => bytes,
+        };
+        if let Ok(bytes) = &bytes {
+            self.came(key, index, bytes, joined);
+        }
+        let bytes = bytes.map(|bytes| (bytes, CameFrom { is_cached, joined }));
+        let Some(group) = self.groups.get_mut(&key) else { return };
+        if group.deliver(index, bytes) {
+            // The handle that wants them holds them: kept here as well, they would take memory for
+            // as long as the values decoded from them, and their buffers could not be used again.
+            self.scheduler.take(now, want);
+        } else {
+            self.scheduler.release(now, want);
+            self.end_member(key, index);
         }
     }
 

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use rootfile::Codecs;
 
 use super::run::{Pipeline, Work};
 use super::share::Share;
 use super::slot::{Counts, State};
 use super::{Arrived, Decoded, Decoder, Source};
 use crate::read::core::fill::slots::Destination;
+use crate::read::core::unpacking::Unpacking;
 use crate::read::threads::decoders::caught;
 use remote::{Error, ErrorKind, Result};
 
@@ -28,6 +30,7 @@ pub(super) struct DueItem {
     arrived: Arrived,
     may_leave_out: bool,
     shares: Vec<Share>,
+    unpacking: Option<Unpacking>,
 }
 
 /// An item that a thread is done with.
@@ -45,9 +48,11 @@ pub(super) enum ItemOutcome {
 }
 
 impl DueItem {
-    fn decode(self, url: &str, codecs: &mut rootfile::Codecs) -> DecodedItem {
-        let DueItem { item, decode, arrived, may_leave_out, shares, .. } = self;
-        let decoded: Result<Decoded> = caught("a thread that decodes", || decode(arrived, codecs));
+    fn decode(self, url: &str, codecs: &mut Codecs) -> DecodedItem {
+        let DueItem { item, decode, arrived, may_leave_out, shares, unpacking, .. } = self;
+        let decode = |codecs: &mut Codecs| decode(arrived, codecs);
+        let decode = || Unpacking::around(unpacking, codecs, decode);
+        let decoded: Result<Decoded> = caught("a thread that decodes", decode);
         let outcome = match decoded {
             Ok(decoded) => ItemOutcome::Decoded(decoded),
             Err(error) if may_leave_out && error.kind() == ErrorKind::Unsupported => {
@@ -71,6 +76,8 @@ impl<S: Source> Pipeline<S> {
         let item = &mut self.plan.items[at];
         let stored = item.stored();
         self.wants.decoding(stored);
+        let ranges = item.pieces.iter().map(|piece| &piece.range);
+        let unpacking = Unpacking::of(&self.job.remote, ranges, &bytes);
         let decode = self.source.decoder(item);
         self.due.push(DueItem {
             item: at,
@@ -80,6 +87,7 @@ impl<S: Source> Pipeline<S> {
             arrived: Arrived { bytes, counts, places },
             may_leave_out: self.source.may_leave_out(item.column),
             shares,
+            unpacking,
         });
     }
 

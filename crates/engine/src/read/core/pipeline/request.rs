@@ -179,9 +179,12 @@ impl<S: Source> Pipeline<S> {
         };
         let shares = Share::of(reservation, pieces.iter().map(cost));
         let start = pieces.first().map_or(0, |(_, range)| range.start);
+        // One alone may have come with another codec, and is longer or shorter then.
+        let is_alone = pieces.len() == 1;
         for ((at, range), share) in pieces.into_iter().zip(shares) {
             let part = (range.start - start) as usize..(range.end - start) as usize;
-            self.come_of(at, bytes.slice(part), share);
+            let part = if is_alone { bytes.clone() } else { bytes.slice(part) };
+            self.come_of(at, part, share);
         }
     }
 

@@ -115,6 +115,7 @@ impl<S: Source> Pipeline<S> {
             Some(_) => job.remote.want(Vec::new()),
             None => job.remote.want_in_order(Vec::new()),
         };
+        let wants = wants.with_any_codec();
         let awaited = usize::from(job.rank.urgent);
         let assembly = Assembly::new(job.decoders.prefault().cloned());
         Pipeline {

@@ -3,6 +3,7 @@
 //! One task for each cache receives baskets and has them decoded while the reader works.
 
 use std::ops::Range;
+use std::slice::from_ref;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -15,6 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::located::Located;
 use crate::read::core::columns::Column;
 use crate::read::core::pipeline::slot::Counts;
+use crate::read::core::unpacking::Unpacking;
 use crate::read::threads::decoders::{AT_ONCE, caught};
 use crate::read::tree::Tree;
 use crate::read::tree::baskets::OneBasket;
@@ -109,7 +111,8 @@ impl BasketCache {
         let (commands, receiver) = mpsc::unbounded_channel();
         let remote = tree.file().remote();
         let activity = Activity::begin(remote.trace(), Phase::Bytes, Some(remote.tag()));
-        let task = Task { tree: tree.clone(), wants: remote.want(Vec::new()), asked: Vec::new() };
+        let wants = remote.want(Vec::new()).with_any_codec();
+        let task = Task { tree: tree.clone(), wants, asked: Vec::new() };
         BasketCache {
             tree: tree.clone(),
             commands,
@@ -227,6 +230,14 @@ struct Asked {
     sender: oneshot::Sender<Result<Held>>,
 }
 
+/// A basket that is here, to be decoded.
+struct DueBasket {
+    basket: Basket,
+    bytes: Bytes,
+    reservation: Option<MemoryReservation>,
+    unpacking: Option<Unpacking>,
+}
+
 struct Task {
     tree: Tree,
     wants: Wants,
@@ -253,8 +264,8 @@ impl Task {
                     None => open = 0,
                     Some(Ok(delivery)) => {
                         open -= 1;
-                        if let Some(Asked { basket, sender, .. }) = self.asked[delivery.index].take() {
-                            self.decode(basket, delivery.bytes, Some(delivery.reservation), sender);
+                        if let Some(asked) = self.asked[delivery.index].take() {
+                            self.arrive(asked, delivery.bytes, delivery.reservation);
                         }
                     }
                     Some(Err(error)) => {
@@ -286,23 +297,31 @@ impl Task {
                     self.asked.push(Some(Asked { basket, range, sender }));
                     wants.push(want);
                 }
-                Order::Decode { basket, bytes } => self.decode(basket, bytes, None, sender),
+                Order::Decode { basket, bytes } => {
+                    let due = DueBasket { basket, bytes, reservation: None, unpacking: None };
+                    self.decode(due, sender);
+                }
             }
         }
         self.wants.add(wants).len()
     }
 
-    fn decode(
-        &self,
-        basket: Basket,
-        bytes: Bytes,
-        reservation: Option<MemoryReservation>,
-        sender: oneshot::Sender<Result<Held>>,
-    ) {
+    /// A basket is here.
+    fn arrive(&self, asked: Asked, bytes: Bytes, reservation: MemoryReservation) {
+        let Asked { basket, range, sender } = asked;
+        let remote = self.tree.file().remote();
+        let unpacking = Unpacking::of(remote, std::iter::once(&range), from_ref(&bytes));
+        let reservation = Some(reservation);
+        self.decode(DueBasket { basket, bytes, reservation, unpacking }, sender);
+    }
+
+    fn decode(&self, due: DueBasket, sender: oneshot::Sender<Result<Held>>) {
+        let DueBasket { basket, bytes, reservation, unpacking } = due;
         let tree = self.tree.clone();
         self.tree.file().decoders().run(self.tree.file().remote().tag(), AT_ONCE, move |codecs| {
-            let outcome =
-                caught("a thread that decodes", || decode(&tree, &basket, &bytes, &[], codecs));
+            let decode = |codecs: &mut Codecs| decode(&tree, &basket, &bytes, &[], codecs);
+            let decode = || Unpacking::around(unpacking, codecs, decode);
+            let outcome = caught("a thread that decodes", decode);
             let _ = sender.send(outcome.map(|outcome| {
                 if let (Outcome::Array(array), Some(reservation)) = (&outcome, &reservation) {
                     reservation.resize(array.nbytes() as u64);

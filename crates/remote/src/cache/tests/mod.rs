@@ -4,6 +4,8 @@ use std::path::Path;
 
 use super::*;
 
+mod forms;
+
 fn config(folder: &Path, bytes_max: u64) -> CacheConfig {
     CacheConfig {
         bytes_max,
