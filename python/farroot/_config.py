@@ -85,8 +85,9 @@ def config(
         plain_redirects: Whether an ``https`` server may send on to an ``http`` one.
         http_proxy: The proxy for http, https, s3 and osdf, or ``"none"``; by default as the
             variables that curl reads have it.
-        near: Where entries are selected: ``"off"``, here; ``"on"``, at the file's own server; or
-            the address of a proxy that selects, as ``"https://HOST:PORT"``.
+        near: Where entries are selected: ``"off"``, here; ``"on"``, at the file's own server;
+            ``"auto"``, there if it takes less time; or the address of a proxy that selects, as
+            ``"https://HOST:PORT"``.
         redirect_credentials: Hosts, with commas, that are shown a token or a proxy over ``https``
             also when another server sends there; ``".site.org"`` are all in that domain.
         token_file: A file with a bearer token, in place of the usual ones.

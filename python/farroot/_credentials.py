@@ -105,9 +105,9 @@ def with_credentials(
         insecure: Whether servers are trusted without verification. Others can then read and change
             the data, and have the token that is sent.
         near: Where entries are selected: ``True``, at the file's own server, which runs ``farroot
-            serve --select``; ``"https://HOST:PORT"``, at a ``farroot proxy --select``; ``False``,
-            here. By default as :class:`farroot.config` has it. What a server cannot do is read
-            here.
+            serve --select``; ``"auto"``, there if it takes less time; ``"https://HOST:PORT"``, at a
+            ``farroot proxy --select``; ``False``, here. By default as :class:`farroot.config` has
+            it. What a server cannot do is read here.
 
     Example:
         >>> address = farroot.with_credentials("root://eos.example//f.root", token="secret")
@@ -207,7 +207,7 @@ def near_text(near: Any) -> str | None:
         return near
     if isinstance(near, bool):
         return "on" if near else "off"
-    what = "near is True, False or the address of a proxy"
+    what = 'near is True, False, "auto" or the address of a proxy'
     raise ArgumentTypeError(f"{what}, not {type(near).__name__}")
 
 

@@ -100,7 +100,12 @@ fn refuse(refusal: &Refusal) -> Response<Full<Bytes>> {
     response
 }
 
-fn answer<B>(files: &Files, request: &Request<B>, said: Option<u64>) -> Response<Full<Bytes>> {
+/// The answer to a request for one of the files; `said` is a size in place of the true one.
+pub(crate) fn answer<B>(
+    files: &Files,
+    request: &Request<B>,
+    said: Option<u64>,
+) -> Response<Full<Bytes>> {
     let Some(content) = files.get(request.uri().path()) else {
         return with_status(StatusCode::NOT_FOUND, Bytes::new());
     };

@@ -13,9 +13,11 @@ pub mod http_host;
 pub mod jobs;
 pub mod link;
 pub mod log;
+pub mod near_clients;
 pub mod network;
 pub mod proxied_jobs;
 pub mod replay;
+pub mod select_host;
 pub mod xrootd_host;
 
 use std::collections::BTreeMap;

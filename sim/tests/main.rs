@@ -16,6 +16,7 @@ mod known_files;
 mod left_out;
 mod memory;
 mod merges;
+mod near;
 mod ntuple;
 mod objects;
 mod proxied;

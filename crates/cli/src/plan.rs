@@ -183,45 +183,9 @@ fn prediction(
     let rtt = Duration::try_from_secs_f64(measured?).ok()?;
     let connections = engine.config().connections_initial;
     let bytes = footprints.iter().map(ReadFootprint::stored_bytes).sum();
-    Some(Prediction { time: predicted(bytes, rtt, rate, connections), rtt, connections })
-}
-
-/// Time for so many bytes whose ranges are all known, on connections just made: one round trip,
-/// one more for each doubling that TCP needs, and the link's own time for the rest.
-fn predicted(bytes: u64, rtt: Duration, rate: u64, connections: u32) -> Duration {
-    let mut time = rtt;
-    let mut sent = 0u64;
-    let mut flight = LinkModel::USUAL.window().saturating_mul(connections.max(1).into());
-    let link = |bytes: u64| Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64);
-    while link(flight) < rtt && sent.saturating_add(flight) < bytes {
-        sent += flight;
-        flight = flight.saturating_mul(2);
-        time += rtt;
-    }
-    time + link(bytes.saturating_sub(sent))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_prediction_counts_round_trips_and_the_links_own_time() {
-        let rtt = Duration::from_millis(100);
-        let near = |time: Duration, ms: u64| {
-            assert!(
-                time.abs_diff(Duration::from_millis(ms)) < Duration::from_millis(5),
-                "{time:?}"
-            );
-        };
-        // All in the first flight.
-        near(predicted(10_000, rtt, 125_000_000, 1), 100);
-        // 12.5 MB at 1 Gbit/s: 14 kB on one connection, doubled nine times; 0.1 s for the last
-        // half.
-        near(predicted(12_500_000, rtt, 125_000_000, 1), 100 + 900 + 41);
-        // Sixteen connections save four doublings.
-        near(predicted(12_500_000, rtt, 125_000_000, 16), 100 + 500 + 43);
-        // No distance: the rate alone.
-        near(predicted(12_500_000, Duration::ZERO, 125_000_000, 1), 100);
-    }
+    Some(Prediction {
+        time: LinkModel::USUAL.time(bytes, rtt, rate, connections),
+        rtt,
+        connections,
+    })
 }

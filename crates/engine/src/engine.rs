@@ -101,6 +101,11 @@ impl Engine {
         Engine { inner: Arc::new(Inner { session, watches: Arc::default(), runtime: None }) }
     }
 
+    #[cfg(feature = "select")]
+    pub(crate) fn session(&self) -> &Session {
+        &self.inner.session
+    }
+
     /// Files as ranges of bytes, over the same connections: listed, copied, read.
     pub fn remote(&self) -> &Remote {
         self.inner.session.remote()

@@ -44,6 +44,10 @@ pub use read::many::chain::{Chain, ChainColumns};
 pub use read::many::scan::{
     FriendLocation, OpenAhead, ScanBatch, ScanBatches, ScanRequest, TableLocation,
 };
+/// For the fuzz target of the answers of servers that select.
+#[cfg(feature = "select")]
+#[doc(hidden)]
+pub use read::near::messages::rows as rows_of_answer;
 #[cfg(feature = "select")]
 pub use read::near::request as near;
 pub use read::ntuple::{AttributeSet, FieldColumn, RNTuple, columns::RNTupleColumns};

@@ -6,6 +6,9 @@ pub enum Near {
     /// Here: all bytes that decide are fetched.
     #[default]
     Never,
+    /// At the file's own server where that is expected to take less time, else here. Servers that
+    /// have not said that they select are not asked.
+    Auto,
     /// At the file's own server, which runs `farroot serve --select` or `farroot proxy --select`.
     AtServer,
     /// At a proxy, by its address: `http://HOST:PORT` or `https://HOST:PORT`.
@@ -13,11 +16,12 @@ pub enum Near {
 }
 
 impl Near {
-    /// `off`, `on`, or the address of a proxy.
+    /// `off`, `on`, `auto`, or the address of a proxy.
     pub fn named(text: &str) -> Option<Self> {
         match text {
             "off" => Some(Near::Never),
             "on" => Some(Near::AtServer),
+            "auto" => Some(Near::Auto),
             _ => {
                 let (scheme, rest) = text.split_once("://")?;
                 let host = rest.strip_suffix('/').unwrap_or(rest);
@@ -33,12 +37,16 @@ impl Near {
         match self {
             Near::Never => "off".to_owned(),
             Near::AtServer => "on".to_owned(),
+            Near::Auto => "auto".to_owned(),
             Near::At(proxy) => proxy.clone(),
         }
     }
 
     /// The message about a text that is none.
     pub(crate) fn wrong(text: &str) -> String {
-        format!("near is True, False or the address of a proxy as https://HOST:PORT, not {text:?}")
+        format!(
+            "near is True, False, \"auto\" or the address of a proxy as https://HOST:PORT, not \
+             {text:?}"
+        )
     }
 }

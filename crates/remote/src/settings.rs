@@ -233,15 +233,15 @@ pub static SETTINGS: [Setting; 26] = [
     live(
         "near",
         Field::Word(
-            "`off`, `on` or the address of a proxy",
+            "`off`, `on`, `auto` or the address of a proxy",
             |config| config.near.shown(),
             |config, text| {
                 config.near = Near::named(text)?;
                 Some(())
             },
         ),
-        "Where entries are [selected](near.md): `off`, here; `on`, at the file's own server; at a proxy. If a server \
-         cannot, farroot reads the entries itself.",
+        "Where entries are [selected](near.md): `off`, here; `on`, at the file's own server; `auto`, there if it \
+         takes less time; at a proxy. If a server cannot, farroot reads the entries itself.",
     ),
     live(
         "redirect_credentials",

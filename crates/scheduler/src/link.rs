@@ -1,5 +1,7 @@
 //! Assumptions about a link before anything has been measured on it.
 
+use std::time::Duration;
+
 /// New TCP connections to one server, all made at once.
 ///
 /// Requests for metadata are as long as comes in one round trip anyway: a byte more takes another.
@@ -46,11 +48,33 @@ impl LinkModel {
         whole_pages(3 * self.window())
     }
 
+    /// Time for so many bytes whose ranges are all known, on so many connections just made: one
+    /// round trip, one more for each doubling that TCP needs, and the time of the rest at `rate`
+    /// bytes per second.
+    #[must_use]
+    pub fn time(self, bytes: u64, rtt: Duration, rate: u64, connections: u32) -> Duration {
+        let mut time = rtt;
+        let mut sent = 0u64;
+        let mut flight = self.window().saturating_mul(connections.max(1).into());
+        while transfer(flight, rate) < rtt && sent.saturating_add(flight) < bytes {
+            sent += flight;
+            flight = flight.saturating_mul(2);
+            time += rtt;
+        }
+        time.saturating_add(transfer(bytes.saturating_sub(sent), rate))
+    }
+
     /// Bytes to ask for together once all connections are there, 180 kB.
     #[must_use]
     pub const fn flight(self) -> u64 {
         whole_pages(self.connections as u64 * self.free_window())
     }
+}
+
+/// Time that so many bytes take at a rate in bytes per second.
+fn transfer(bytes: u64, rate: u64) -> Duration {
+    let nanoseconds = u128::from(bytes) * 1_000_000_000 / u128::from(rate.max(1));
+    Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
 }
 
 const fn whole_pages(bytes: u64) -> u64 {
@@ -67,5 +91,25 @@ mod tests {
         let link = LinkModel::USUAL;
         assert_eq!((link.window(), link.free_window()), (14_480, 11_584));
         assert_eq!((link.head(), link.tail(), link.flight()), (4 << 10, 40 << 10, 180 << 10));
+    }
+
+    #[test]
+    fn time_grows_with_the_doublings_of_tcp_until_the_link_is_full() {
+        let rtt = Duration::from_millis(100);
+        let near = |time: Duration, ms: u64| {
+            let off = time.abs_diff(Duration::from_millis(ms));
+            assert!(off < Duration::from_millis(2), "{time:?} is not {ms} ms");
+        };
+        let time =
+            |bytes, rtt, connections| LinkModel::USUAL.time(bytes, rtt, 125_000_000, connections);
+        // All in the first flight.
+        near(time(10_000, rtt, 1), 100);
+        // 14 kB on one connection, doubled nine times; 41 ms for the last half.
+        near(time(12_500_000, rtt, 1), 100 + 900 + 41);
+        // Sixteen connections save four doublings.
+        near(time(12_500_000, rtt, 16), 100 + 500 + 43);
+        // No distance: the rate alone.
+        near(time(12_500_000, Duration::ZERO, 1), 100);
+        assert!(LinkModel::USUAL.time(u64::MAX, rtt, 0, 0) > Duration::from_secs(1 << 30));
     }
 }

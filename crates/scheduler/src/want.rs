@@ -8,6 +8,7 @@ use crate::demand::Ticket;
 use crate::ids::{FileId, RequestId, Time, WantId};
 use crate::message::{Event, Urgency, WantFailure};
 use crate::scheduler::{FILE_BYTES_MAX, Scheduler};
+use crate::server::{BANDWIDTH_GUESS, Server};
 
 #[derive(Debug)]
 pub(crate) struct Want {
@@ -242,6 +243,16 @@ impl Scheduler {
     pub fn round_trip(&self) -> Time {
         let known = self.servers.values().filter_map(|server| server.round_trip.get());
         known.max().unwrap_or_default()
+    }
+
+    /// Bytes per second of the fastest link to a server, as loads have shown them; 0 while none
+    /// has, and as long as the rate of a link that is slower than usual may still grow.
+    pub fn bandwidth(&self) -> u64 {
+        let shown = |server: &Server| match server.pace.rate() {
+            rate if rate > BANDWIDTH_GUESS || !server.waves.grow() => rate,
+            _ => 0,
+        };
+        self.servers.values().filter(|server| !server.traits.is_disk).map(shown).max().unwrap_or(0)
     }
 
     /// A want has been admitted.

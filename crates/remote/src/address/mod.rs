@@ -692,7 +692,7 @@ impl Address {
     }
 
     /// A text that tells this address's connections from those of others to the same server.
-    pub(super) fn access_key(&self) -> String {
+    pub(crate) fn access_key(&self) -> String {
         self.access.as_ref().map(|access| access.parameters()).unwrap_or_default()
     }
 }

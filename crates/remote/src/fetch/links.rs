@@ -8,10 +8,21 @@ use std::time::Duration;
 pub struct Links {
     pipe_bytes: AtomicU64,
     round_trip_ns: AtomicU64,
+    bandwidth: AtomicU64,
+}
+
+/// Figures of all links together.
+#[derive(Debug, Clone, Copy)]
+pub struct LinkFigures {
+    pub pipe_bytes: u64,
+    pub round_trip: Duration,
+    pub bandwidth: u64,
 }
 
 impl Links {
-    pub fn store(&self, pipe_bytes: u64, round_trip: Duration) {
+    pub fn store(&self, figures: LinkFigures) {
+        let LinkFigures { pipe_bytes, round_trip, bandwidth } = figures;
+        self.bandwidth.store(bandwidth, Ordering::Relaxed);
         let round_trip_ns = u64::try_from(round_trip.as_nanos()).unwrap_or(u64::MAX);
         self.pipe_bytes.store(pipe_bytes, Ordering::Relaxed);
         self.round_trip_ns.store(round_trip_ns, Ordering::Relaxed);
@@ -25,5 +36,10 @@ impl Links {
     /// The longest round trip.
     pub fn round_trip(&self) -> Duration {
         Duration::from_nanos(self.round_trip_ns.load(Ordering::Relaxed))
+    }
+
+    /// Bytes a second of the fastest link; `None` while nothing has shown them.
+    pub fn bandwidth(&self) -> Option<u64> {
+        Some(self.bandwidth.load(Ordering::Relaxed)).filter(|rate| *rate > 0)
     }
 }

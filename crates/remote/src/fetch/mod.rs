@@ -16,6 +16,7 @@ mod kept;
 pub mod ledger;
 mod links;
 pub mod log;
+pub mod notes;
 mod store;
 pub mod tally;
 pub mod trace;
@@ -32,12 +33,13 @@ use futures::StreamExt;
 use mutex::RwLock;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::address::{Address, CacheUse, FileLocations};
+use crate::address::{Address, CacheUse, FileLocations, FileUse};
 use crate::cache::{Cache, CacheEntry, UnpackedPart};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::near::NearServers;
+use crate::near::memory::NearMemory;
 use crate::origin::{Exposure, FileOrigin};
 use crate::source::FileInfo;
 use crate::source::held::CACHE;
@@ -141,12 +143,15 @@ impl Fetcher {
         let clock = Clock::start();
         let trace = Trace::new(clock);
         let links = Arc::new(Links::default());
+        let memory = Arc::new(NearMemory::new(config, clock));
+        let near = NearServers::new(config, network.clone(), memory.clone());
         let driver = driver::Driver::new(
             config.clone(),
-            network.clone(),
+            network,
             clock,
             trace.clone(),
             links.clone(),
+            memory,
         );
         tokio::spawn(driver.run(receiver));
         let memory_bytes_max = Arc::new(AtomicU64::new(config.memory_bytes_max));
@@ -154,7 +159,6 @@ impl Fetcher {
         let groups = Arc::default();
         let failed = FailedOpens::new(clock);
         let wallet = Arc::new(RwLock::new(config.wallet.clone()));
-        let near = NearServers::new(config, network);
         Fetcher { commands, groups, links, memory_bytes_max, cache, wallet, failed, near, trace }
     }
 
@@ -224,6 +228,7 @@ impl Fetcher {
         let shown = shown(&urls);
         let local = are_local(&urls);
         tracing::info!("opening {shown}");
+        self.prepare_near(&locations);
         let cached = self.cached(&locations, head, None);
         let opening = self.send_open(locations, head, tail, None, cached, activity);
         let opened = async { opening?.wait().await };
@@ -258,6 +263,7 @@ impl Fetcher {
         let shown = shown(&urls);
         let local = are_local(&urls);
         tracing::info!("opening {shown}, remembered from before");
+        self.prepare_near(&locations);
         let cached = self.cached(&locations, head, Some(&info));
         let opening = self.send_open(locations, head, 0, Some(begun), cached, activity);
         let opening = opening.map_err(|error| error.with_url(&*shown))?;
@@ -302,6 +308,17 @@ impl Fetcher {
         let wants = file.read(ranges);
         file.info = answer.wait().await?.0;
         Ok((file, wants))
+    }
+
+    /// Connects to the server that will select entries of the file, beside its open.
+    fn prepare_near(&self, locations: &FileLocations) {
+        let is_read = locations.file_use == FileUse::Decoded && !locations.is_guess;
+        locations
+            .urls
+            .first()
+            .filter(|_| is_read)
+            .into_iter()
+            .for_each(|url| self.near.prepare(url));
     }
 
     fn send_open(
@@ -557,6 +574,11 @@ impl RemoteFile {
     /// The longest round trip to the engine's servers; zero while it is unknown.
     pub fn round_trip(&self) -> Duration {
         self.fetcher.links.round_trip()
+    }
+
+    /// Bytes a second of the links to the engine's servers; `None` while nothing has shown them.
+    pub fn bandwidth(&self) -> Option<u64> {
+        self.fetcher.links.bandwidth()
     }
 
     /// Opens further files of the same engine.

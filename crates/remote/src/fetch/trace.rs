@@ -9,6 +9,7 @@ use mutex::Mutex;
 use scheduler::SourceState;
 
 use super::ledger::{Ledger, Spent};
+use super::notes::NoteList;
 use super::tally::Tallies;
 use crate::clock::Clock;
 use crate::source::held::CACHE;
@@ -23,8 +24,6 @@ const CONNECTIONS_KEPT: usize = 10_000;
 const DECODINGS_KEPT: usize = 100_000;
 /// Changes of the states of sources.
 const STATES_KEPT: usize = 10_000;
-/// Notes kept: enough for a user to read.
-const NOTES_KEPT: usize = 200;
 
 /// One request, as long as it is kept in detail.
 #[derive(Debug, Clone, PartialEq)]
@@ -127,8 +126,8 @@ pub struct Records {
     pub other_connections: BTreeMap<Arc<str>, EndedConnections>,
     /// When which source of which file changed its state.
     pub states: Vec<StateRecord>,
-    /// Things a user should know, with the file where there is one.
-    pub notes: Vec<(Option<u32>, String)>,
+    /// Things a user should know.
+    pub notes: NoteList,
     /// Sums over all requests, kept in detail or not.
     pub tallies: Tallies,
     /// Times at which a request left, or a first connection was begun, while nothing was under
@@ -220,11 +219,7 @@ impl Trace {
             Some(warning) => tracing::warn!("{warning}"),
             None => tracing::info!("{text}"),
         }
-        let mut records = self.records.lock();
-        let note = (file, text);
-        if records.notes.len() < NOTES_KEPT && !records.notes.contains(&note) {
-            records.notes.push(note);
-        }
+        self.records.lock().notes.add(file, text);
     }
 
     /// A file is opened: it gets sums of its own.

@@ -178,12 +178,7 @@ impl Report {
             serial_round_trips: tally.waves,
             stalls: spent.stalls,
             sources,
-            notes: records
-                .notes
-                .iter()
-                .filter(|(of, _)| file.is_none() || of.is_none() || *of == file)
-                .map(|(_, text)| text.clone())
-                .collect(),
+            notes: records.notes.lines(file),
         }
     }
 }

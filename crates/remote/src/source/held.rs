@@ -137,6 +137,7 @@ impl Server for HeldServer {
             connections_max: Some(4),
             checksums: false,
             one_range: false,
+            selects: false,
         }
     }
 

@@ -204,6 +204,7 @@ impl Server for LocalServer {
             connections_max: Some(4),
             checksums: false,
             one_range: false,
+            selects: false,
         }
     }
 

@@ -247,6 +247,8 @@ pub struct ServerTraits {
     pub checksums: bool,
     /// It has turned out to serve one range a request, where its protocol has more.
     pub one_range: bool,
+    /// It has said that it selects entries of its files.
+    pub selects: bool,
 }
 
 /// Both ends of a connection's conversation with the driver, as the connection holds them.

@@ -7,6 +7,10 @@ use crate::codec::{Fields, exact_text, text};
 use crate::error::DecodeError;
 use crate::header::Handle;
 
+/// The configuration value by which a server says that it selects entries of its files over HTTP,
+/// with the version of requests. Other servers do not know it.
+pub const SELECTS_KEY: &str = "farroot.select";
+
 /// Kinds of queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct QueryKind(pub u16);

@@ -24,6 +24,12 @@ pub(crate) struct Session {
 pub trait Gate: Send + Sync {
     /// Checks one address, before anything is sent there.
     fn check<'a>(&'a self, address: &'a Address) -> BoxFuture<'a, Result<()>>;
+
+    /// Waits until the others' client may compute a step of its request; until the value is
+    /// dropped, the step is under way.
+    fn turn(&self) -> BoxFuture<'_, Result<Box<dyn Send>>> {
+        Box::pin(async { Ok(Box::new(()) as Box<dyn Send>) })
+    }
 }
 
 impl Session {
@@ -36,6 +42,15 @@ impl Session {
     /// The same for others, who may not read every file.
     pub fn guarded(&self, gate: Arc<dyn Gate>) -> Self {
         Session { gate: Some(gate), ..self.clone() }
+    }
+
+    /// As [`Gate::turn`]; without a gate at once.
+    #[cfg(feature = "select")]
+    pub async fn turn(&self) -> Result<Box<dyn Send>> {
+        match &self.gate {
+            Some(gate) => gate.turn().await,
+            None => Ok(Box::new(())),
+        }
     }
 
     /// Where a file is that may be opened.

@@ -14,7 +14,9 @@ use crate::read::core::request::ColumnSpec;
 use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::core::table::Columns;
 use crate::read::near;
-use crate::read::near::incoming::Incoming;
+use crate::read::near::choice::SelectionSite;
+use crate::read::near::choosing::{AnswerSoFar, Choosing};
+use crate::read::near::incoming::{ExpectedAnswer, Incoming};
 use crate::read::near::layout::Layout;
 use crate::read::near::request::{KnownFile, SelectColumn, SelectCut, SelectFile, SelectRequest};
 use crate::read::ntuple::columns::RNTupleColumns;
@@ -22,6 +24,10 @@ use crate::read::tree::columns::TreeColumns;
 use remote::fetch::ledger::Phase;
 use remote::near::NearPlace;
 use remote::{Error, Result};
+
+/// Bytes of an array for each byte of the baskets that it is made of, and beyond that.
+const DECODED_RATIO: u64 = 8;
+const DECODED_MIN: u64 = 16 << 20;
 
 /// Entries to read.
 pub(super) struct WantedEntries<'a> {
@@ -39,6 +45,10 @@ struct Elsewhere {
     rank: ReadPriority,
     place: NearPlace,
     request: Bytes,
+    /// Decoded bytes that an answer may have.
+    decoded_max: u64,
+    /// Where the caller leaves the choice to the reader.
+    choosing: Option<Choosing>,
     /// First entries of the batches and, last, the end.
     borders: Vec<u64>,
 }
@@ -70,20 +80,42 @@ pub(super) async fn start(
     columns: &dyn Columns,
     wanted: WantedEntries<'_>,
 ) -> Result<Option<Batches>> {
-    let Some(place) = place(columns) else { return Ok(None) };
     let WantedEntries { cut, entries, step, rank } = wanted;
+    let Some(place) = place(columns, cut) else { return Ok(None) };
     let Some(request) = request(columns, &place, cut, &entries) else { return Ok(None) };
+    let choosing = match cut.filter(|_| place.is_choice) {
+        Some(cut) => Some(Choosing::of(columns, &place, cut, &entries).await?),
+        // All entries are fewer bytes as they are stored.
+        None if place.is_choice => return Ok(None),
+        None => None,
+    };
     let borders = match step {
         Step::Whole => vec![entries.start, entries.end],
-        _ => stepped(columns, cut)?.steps(entries, step).await?,
+        _ => stepped(columns, cut)?.steps(entries.clone(), step).await?,
     };
     let steps = borders.len().saturating_sub(1);
     let request = Bytes::from(request.written()?);
+    let decoded_max = decoded_max(columns, &entries).await?;
     let cut = cut.cloned();
     let columns = columns.boxed();
     let remote = columns.file().remote().clone();
-    let read = Elsewhere { columns, cut, step, rank, place, request, borders };
+    let read =
+        Elsewhere { columns, cut, step, rank, place, request, decoded_max, choosing, borders };
     Ok(Some(Batches::start(&remote, |output| read.run(output)).in_steps(steps)))
+}
+
+/// Bytes that the columns of these entries may have as Arrow's arrays: a few times as many as a
+/// tree's metadata say, which has shorter offsets of lists. Page lists, which have this of an
+/// RNTuple, are not fetched for it.
+async fn decoded_max(columns: &dyn Columns, entries: &Range<u64>) -> Result<u64> {
+    if columns.downcast_ref::<TreeColumns>().is_none() {
+        return Ok(u64::MAX);
+    }
+    let footprint = columns.footprint(entries.clone()).await?;
+    let decoded = footprint.columns.iter().map(|column| column.decoded_bytes);
+    let decoded: u64 = decoded.fold(0, u64::saturating_add);
+    let offsets = (entries.end - entries.start).saturating_mul(8 * (1 + columns.len() as u64));
+    Ok(decoded.saturating_mul(DECODED_RATIO).saturating_add(offsets).saturating_add(DECODED_MIN))
 }
 
 /// The columns by which the steps of a read are planned: a tree decides within its own steps.
@@ -99,12 +131,25 @@ fn stepped(columns: &dyn Columns, cut: Option<&Cut>) -> Result<Box<dyn Columns>>
     Ok(all)
 }
 
-/// The server of the file, where the caller wants it to select.
-fn place(columns: &dyn Columns) -> Option<NearPlace> {
+/// The server of the file, where the caller wants it to select. Otherwise the report says why it is
+/// not asked.
+fn place(columns: &dyn Columns, cut: Option<&Cut>) -> Option<NearPlace> {
     // Other columns are of several tables, which may be known to this program only.
     let is_of_one_table = columns.downcast_ref::<TreeColumns>().is_some()
         || columns.downcast_ref::<RNTupleColumns>().is_some();
-    near::place(columns.file()).filter(|_| is_of_one_table)
+    let place = near::place(columns.file());
+    let remote = columns.file().remote();
+    let reason = match &place {
+        Some(place) if !columns.friends().is_empty() => {
+            Some(format!("{} is not asked: columns of friends are read here", place.server()))
+        }
+        None if is_of_one_table && cut.is_some() && near::leaves_choice(columns.file()) => {
+            Some("entries are selected here: no server has said that it selects".to_owned())
+        }
+        _ => None,
+    };
+    reason.into_iter().for_each(|text| remote.trace().note(Some(remote.tag()), text));
+    place.filter(|_| is_of_one_table)
 }
 
 fn request(
@@ -154,50 +199,78 @@ impl Elsewhere {
         let Some(first) = self.borders.first() else { return Ok(()) };
         let Some(end) = self.borders.last() else { return Ok(()) };
         let entries = *first..*end;
-        let borders = self.borders.clone();
-        let answer = match self.ask(&entries).await {
-            Ok(answer) => answer,
-            Err(error) => return self.instead(entries, &error, output).await,
+        let site = match &self.choosing {
+            None => SelectionSite::There,
+            Some(choosing) => {
+                choosing.note(self.columns.file().remote(), &self.place);
+                choosing.choice.site
+            }
         };
-        let known = entries.start;
-        let origin = EntrySource::Server(Box::new(answer));
-        let mut pieces = NearPieces { read: self, origin, held: None, known };
-        for pair in borders.windows(2) {
-            let batch = pieces.batch(&(pair[0]..pair[1])).await?;
+        match site {
+            SelectionSite::Here => self.here(&entries, output).await,
+            SelectionSite::There => match self.ask(&entries).await {
+                Ok(answer) => {
+                    let known = entries.start;
+                    let origin = EntrySource::Server(Box::new(answer));
+                    let pieces = NearPieces { read: self, origin, held: None, known };
+                    pieces.hand_out(output).await
+                }
+                Err(error) => {
+                    self.note(&error, entries.start);
+                    self.here(&entries, output).await
+                }
+            },
+        }
+    }
+
+    async fn batches(&self, entries: Range<u64>) -> Result<Batches> {
+        let Elsewhere { columns, cut, step, rank, .. } = self;
+        columns.start_planned(cut.as_ref(), entries, *step, *rank).await
+    }
+
+    /// Reads all of it here, and remembers the share of its entries that is left.
+    async fn here(self, entries: &Range<u64>, mut output: BatchSender) -> Result<()> {
+        let mut batches = self.batches(entries.clone()).await?;
+        let mut so_far = AnswerSoFar::default();
+        while let Some(batch) = batches.next_unreported().await {
+            let batch = batch?;
+            so_far.entries += batch.entries.end - batch.entries.start;
+            so_far.selected += batch.len();
             if !output.hand_over(batch).await {
                 return Ok(());
             }
-            output.waits_for(Phase::Bytes);
+        }
+        let remote = self.columns.file().remote();
+        if let Some(choosing) = &self.choosing {
+            choosing.learn_share(remote, so_far);
         }
         Ok(())
+    }
+
+    /// Remembers what an answer that has come to its end has shown.
+    fn learn(&self, answer: &Incoming) {
+        let remote = self.columns.file().remote();
+        if let Some(choosing) = &self.choosing {
+            choosing.learn_share(remote, answer.so_far());
+            choosing.learn_pace(remote, &self.place, answer.so_far());
+        }
     }
 
     async fn ask(&self, entries: &Range<u64>) -> Result<Incoming> {
         let remote = self.columns.file().remote();
         let near = remote.fetcher().near();
         let answer = near.ask(&self.place, self.request.clone(), remote).await?;
-        let has_cut = self.cut.is_some();
-        let mut incoming = Incoming::new(answer, self.columns.empty(), entries.clone(), has_cut);
+        let mut incoming = Incoming::new(
+            answer,
+            ExpectedAnswer {
+                columns: self.columns.empty(),
+                entries: entries.clone(),
+                has_cut: self.cut.is_some(),
+                decoded_max: self.decoded_max,
+            },
+        );
         incoming.begun().await?;
         Ok(incoming)
-    }
-
-    /// Reads all of it here.
-    async fn instead(
-        self,
-        entries: Range<u64>,
-        error: &Error,
-        mut output: BatchSender,
-    ) -> Result<()> {
-        self.note(error, entries.start);
-        let Elsewhere { columns, cut, step, rank, .. } = self;
-        let mut batches = columns.start_planned(cut.as_ref(), entries, step, rank).await?;
-        while let Some(batch) = batches.next_unreported().await {
-            if !output.hand_over(batch?).await {
-                break;
-            }
-        }
-        Ok(())
     }
 
     /// For the report.
@@ -213,6 +286,24 @@ impl Elsewhere {
 }
 
 impl NearPieces {
+    async fn hand_out(mut self, mut output: BatchSender) -> Result<()> {
+        let borders = self.read.borders.clone();
+        for pair in borders.windows(2) {
+            let batch = self.batch(&(pair[0]..pair[1])).await?;
+            if !output.hand_over(batch).await {
+                return Ok(());
+            }
+            output.waits_for(Phase::Bytes);
+        }
+        // The end of the answer has no entries.
+        if let EntrySource::Server(incoming) = &mut self.origin
+            && let Ok(None) = incoming.next().await
+        {
+            self.read.learn(incoming);
+        }
+        Ok(())
+    }
+
     /// The entries of one batch.
     async fn batch(&mut self, entries: &Range<u64>) -> Result<Batch> {
         let mut parts = Vec::new();
@@ -254,21 +345,39 @@ impl NearPieces {
                 }
             }
             EntrySource::Server(incoming) => match incoming.next().await {
-                Ok(Some(batch)) => Ok(Some(batch)),
+                Ok(Some(batch)) => {
+                    self.reconsider().await?;
+                    Ok(Some(batch))
+                }
                 Ok(None) => {
+                    self.read.learn(incoming);
                     self.origin = EntrySource::Nowhere;
                     Ok(None)
                 }
                 Err(error) => {
                     let left = incoming.left();
                     self.read.note(&error, left.start);
-                    let Elsewhere { columns, cut, step, rank, .. } = &self.read;
-                    let here = columns.start_planned(cut.as_ref(), left, *step, *rank).await?;
-                    self.origin = EntrySource::Here(here);
+                    self.origin = EntrySource::Here(self.read.batches(left).await?);
                     Box::pin(self.next()).await
                 }
             },
         }
+    }
+
+    /// Goes on here where the server turns out to take much longer.
+    async fn reconsider(&mut self) -> Result<()> {
+        let EntrySource::Server(incoming) = &self.origin else { return Ok(()) };
+        let Some(choosing) = &self.read.choosing else { return Ok(()) };
+        let remote = self.read.columns.file().remote();
+        let left = incoming.left();
+        if !left.is_empty() && choosing.goes_home(incoming.so_far(), remote.trace().now()) {
+            let server = self.read.place.server();
+            let text = format!("{server} is slow: entries from {} on are read here", left.start);
+            remote.trace().note(Some(remote.tag()), text);
+            self.read.learn(incoming);
+            self.origin = EntrySource::Here(self.read.batches(left).await?);
+        }
+        Ok(())
     }
 }
 

@@ -9,6 +9,7 @@ use arrow_schema::SchemaRef;
 use rootfile::Array;
 
 use super::arrays::array;
+use super::choosing::AnswerSoFar;
 use super::layout::{Layout, Layouts};
 use super::messages::{Message, Messages};
 use super::request::{LAYOUTS, SKIPPED, VERSION};
@@ -27,18 +28,41 @@ pub struct Incoming {
     left: Range<u64>,
     has_cut: bool,
     is_begun: bool,
+    /// What has come.
+    so_far: AnswerSoFar,
+}
+
+/// What a request allows of its answer.
+pub struct ExpectedAnswer {
+    /// The columns without entries.
+    pub columns: Vec<(String, Array)>,
+    pub entries: Range<u64>,
+    pub has_cut: bool,
+    /// Bytes of the columns, decoded.
+    pub decoded_max: u64,
 }
 
 impl Incoming {
-    /// The answer to a request for these columns of these entries.
-    pub fn new(
-        answer: SelectedBytes,
-        like: Vec<(String, Array)>,
-        entries: Range<u64>,
-        has_cut: bool,
-    ) -> Self {
-        let messages = Messages::default();
-        Incoming { answer, messages, like, left: entries, has_cut, is_begun: false }
+    /// The answer to a request.
+    pub fn new(answer: SelectedBytes, expected: ExpectedAnswer) -> Self {
+        let ExpectedAnswer { columns: like, entries, has_cut, decoded_max } = expected;
+        let messages = Messages::new(decoded_max);
+        let left = entries.end.saturating_sub(entries.start);
+        let so_far = AnswerSoFar { entries: 0, selected: 0, left, bytes: 0 };
+        Incoming { answer, messages, like, left: entries, has_cut, is_begun: false, so_far }
+    }
+
+    /// Counts of what has come.
+    pub fn so_far(&self) -> AnswerSoFar {
+        self.so_far
+    }
+
+    /// The next bytes are supplied to the messages; false behind the last.
+    async fn supplied(&mut self) -> Result<bool> {
+        let Some(bytes) = self.answer.next().await? else { return Ok(false) };
+        self.so_far.bytes += bytes.len() as u64;
+        self.messages.supply(&bytes);
+        Ok(true)
     }
 
     /// Entries of which nothing is known yet.
@@ -55,10 +79,8 @@ impl Incoming {
             match self.messages.next()? {
                 Some(Message::Schema(schema)) => self.begin(&schema)?,
                 Some(Message::Batch(_)) => return Err(unfit("a batch before its schema")),
-                None => match self.answer.next().await? {
-                    Some(bytes) => self.messages.supply(&bytes),
-                    None => return Err(unfit("it ends before its end")),
-                },
+                None if self.supplied().await? => {}
+                None => return Err(unfit("it ends before its end")),
             }
         }
         Ok(())
@@ -74,10 +96,8 @@ impl Incoming {
             match self.messages.next()? {
                 Some(Message::Schema(_)) => return Err(unfit("it has two schemas")),
                 Some(Message::Batch(batch)) => return self.take(&batch).map(Some),
-                None => match self.answer.next().await? {
-                    Some(bytes) => self.messages.supply(&bytes),
-                    None => return self.end(),
-                },
+                None if self.supplied().await? => {}
+                None => return self.end(),
             }
         }
     }
@@ -114,7 +134,7 @@ impl Incoming {
         if end > self.left.end {
             return Err(unfit("it has more entries than were asked for"));
         }
-        self.left.start = end;
+        self.came_to(end, count);
         Ok(Batch { entries: first..end, survivors: runs, columns, left_out: Vec::new() })
     }
 
@@ -143,8 +163,16 @@ impl Incoming {
         if !is_whole || (!self.has_cut && !self.left.is_empty()) {
             return Err(unfit("it ends before its end"));
         }
-        self.left.start = self.left.end;
+        self.came_to(self.left.end, 0);
         Ok(None)
+    }
+
+    /// Everything is known of the entries before this one.
+    fn came_to(&mut self, end: u64, selected: u64) {
+        self.so_far.entries += end - self.left.start;
+        self.so_far.selected += selected;
+        self.left.start = end;
+        self.so_far.left = self.left.end - end;
     }
 }
 

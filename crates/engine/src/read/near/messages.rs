@@ -21,11 +21,12 @@ const CONTINUES: [u8; 4] = [0xff; 4];
 const NOT_COMPRESSED: i64 = -1;
 
 /// A stream of which a part has arrived.
-#[derive(Default)]
 pub struct Messages {
     bytes: BytesMut,
     schema: Option<SchemaRef>,
     is_ended: bool,
+    /// Decoded bytes that its batches may still have.
+    room: u64,
 }
 
 /// The content of a message.
@@ -39,6 +40,11 @@ fn wrong(what: impl std::fmt::Display) -> Error {
 }
 
 impl Messages {
+    /// A stream whose batches have at most so many bytes, decoded, together.
+    pub fn new(decoded_max: u64) -> Self {
+        Messages { bytes: BytesMut::new(), schema: None, is_ended: false, room: decoded_max }
+    }
+
     /// Bytes that have arrived.
     pub fn supply(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
@@ -83,7 +89,7 @@ impl Messages {
 
     fn decoded(&mut self, metadata: &[u8], body: &Buffer) -> Result<Message> {
         let message = root_as_message(metadata).map_err(wrong)?;
-        match (message.header_type(), &self.schema) {
+        match (message.header_type(), self.schema.clone()) {
             (MessageHeader::Schema, None) => {
                 let schema = message.header_as_schema().ok_or_else(|| wrong("no schema"))?;
                 let schema = arrow_ipc::convert::try_fb_to_schema(schema).map_err(wrong)?;
@@ -93,10 +99,9 @@ impl Messages {
             }
             (MessageHeader::RecordBatch, Some(schema)) => {
                 let batch = message.header_as_record_batch().ok_or_else(|| wrong("no batch"))?;
-                check_buffers(&batch, body)?;
+                self.room -= check_buffers(&batch, body, self.room)?;
                 let version = message.version();
                 let none = HashMap::new();
-                let schema = schema.clone();
                 let read = arrow_ipc::reader::read_record_batch;
                 read(body, batch, schema, &none, None, &version).map(Message::Batch).map_err(wrong)
             }
@@ -120,10 +125,12 @@ fn too_long(length: usize) -> Error {
     Error::new(ErrorKind::LimitReached, what)
 }
 
-/// Checks the lengths of a batch's buffers before any of them is decompressed.
-fn check_buffers(batch: &arrow_ipc::RecordBatch<'_>, body: &Buffer) -> Result<()> {
+/// Checks the lengths of a batch's buffers before any of them is decompressed, and returns their
+/// sum.
+fn check_buffers(batch: &arrow_ipc::RecordBatch<'_>, body: &Buffer, room: u64) -> Result<u64> {
     let is_compressed = batch.compression().is_some();
     let mut total = 0usize;
+    let most = usize::try_from(room).unwrap_or(usize::MAX).min(BATCH_BYTES_MAX);
     for buffer in batch.buffers().into_iter().flatten() {
         let start = usize::try_from(buffer.offset()).map_err(wrong)?;
         let length = usize::try_from(buffer.length()).map_err(wrong)?;
@@ -137,11 +144,32 @@ fn check_buffers(batch: &arrow_ipc::RecordBatch<'_>, body: &Buffer) -> Result<()
             _ => length,
         };
         total = total.saturating_add(decoded);
-        if total > BATCH_BYTES_MAX {
+        if total > most {
             return Err(too_long(total));
         }
     }
-    Ok(())
+    Ok(total as u64)
+}
+
+/// Decodes a stream that arrives in pieces of so many bytes; how many rows it has.
+///
+/// # Errors
+/// As [`Messages::next`].
+pub fn rows(bytes: &[u8], piece: usize, decoded_max: u64) -> Result<u64> {
+    let mut messages = Messages::new(decoded_max);
+    let mut rows = 0;
+    for part in bytes.chunks(piece.max(1)) {
+        messages.supply(part);
+        while let Some(message) = messages.next()? {
+            if let Message::Batch(batch) = message {
+                rows += batch.num_rows() as u64;
+            }
+        }
+    }
+    match messages.are_complete() {
+        true => Ok(rows),
+        false => Err(wrong("it ends before its end")),
+    }
 }
 
 #[cfg(test)]
@@ -169,31 +197,18 @@ mod tests {
         writer.into_inner().unwrap()
     }
 
-    /// The rows of all batches, in pieces of so many bytes, and whether the end has come.
-    fn rows(bytes: &[u8], piece: usize) -> Result<(usize, bool)> {
-        let mut messages = Messages::default();
-        let mut rows = 0;
-        for part in bytes.chunks(piece) {
-            messages.supply(part);
-            while let Some(message) = messages.next()? {
-                if let Message::Batch(batch) = message {
-                    rows += batch.num_rows();
-                }
-            }
-        }
-        Ok((rows, messages.are_complete()))
-    }
+    const ROOM: u64 = 1 << 20;
 
     #[test]
     fn messages_come_in_any_pieces() {
         let bytes = stream();
         for piece in [1, 7, 100, bytes.len()] {
-            assert_eq!(rows(&bytes, piece).unwrap(), (1005, true), "{piece}");
+            assert_eq!(rows(&bytes, piece, ROOM).unwrap(), 1005, "{piece}");
         }
         for end in (0..bytes.len()).step_by(97) {
-            assert!(!rows(&bytes[..end], 50).unwrap().1, "{end}");
+            assert!(rows(&bytes[..end], 50, ROOM).is_err(), "{end}");
         }
-        assert!(rows(&[&bytes[..], &[0xff; 8]].concat(), 10).is_err(), "behind the end");
+        assert!(rows(&[&bytes[..], &[0xff; 8]].concat(), 10, ROOM).is_err(), "behind the end");
     }
 
     #[test]
@@ -206,7 +221,7 @@ mod tests {
                 let at = random.usize(0..damaged.len());
                 damaged[at] = [0, 1, 0x7f, 0x80, 0xff, random.u8(..)][random.usize(0..6)];
             }
-            let _ = rows(&damaged, 4096);
+            let _ = rows(&damaged, 4096, ROOM);
         }
     }
 
@@ -215,12 +230,15 @@ mod tests {
         let bytes = stream();
         let mut long = bytes.clone();
         long[4..8].copy_from_slice(&0x7fff_ffffu32.to_le_bytes());
-        assert!(rows(&long, 4096).is_err());
+        assert!(rows(&long, 4096, ROOM).is_err());
         // A buffer that says it has 2^62 bytes.
         let wrong = bytes.windows(8).position(|eight| eight == 8000i64.to_le_bytes()).unwrap();
         let mut bomb = bytes.clone();
         bomb[wrong..wrong + 8].copy_from_slice(&(1i64 << 62).to_le_bytes());
-        let error = rows(&bomb, 4096).unwrap_err();
+        let error = rows(&bomb, 4096, ROOM).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LimitReached);
+        // More than the read can have.
+        let error = rows(&bytes, 4096, 8_000).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::LimitReached);
     }
 }

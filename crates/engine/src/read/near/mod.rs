@@ -5,13 +5,23 @@
 //! (`docs/near.md`). The arrays of the answer are those that a read here would give.
 
 mod arrays;
+pub mod choice;
+pub mod choosing;
 pub mod incoming;
 pub mod layout;
-mod messages;
+#[doc(hidden)]
+pub mod messages;
 pub mod request;
 
 use crate::read::file::File;
 use remote::near::NearPlace;
+
+/// Whether a caller leaves to the reader where entries of a file are selected.
+pub fn leaves_choice(file: &File) -> bool {
+    let remote = file.remote();
+    let near = remote.fetcher().near();
+    remote.urls().first().is_some_and(|url| near.leaves_choice(url))
+}
 
 /// The server of a file that selects its entries; `None` where the caller does not want that.
 pub fn place(file: &File) -> Option<NearPlace> {

@@ -156,6 +156,16 @@ pub struct HistogramAxis {
     pub edges: Option<Vec<f64>>,
 }
 
+impl HistogramAxis {
+    /// Bins, without those beyond the edges.
+    pub(crate) fn count(&self) -> usize {
+        match &self.edges {
+            Some(edges) => edges.len().saturating_sub(1),
+            None => self.bins.unwrap_or_default(),
+        }
+    }
+}
+
 impl From<ColumnRequest> for ExactColumn {
     fn from(request: ColumnRequest) -> Self {
         let ColumnRequest { name, optional, as_bytes, keep } = request;

@@ -4,21 +4,27 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use super::turn::StepsInTurn;
 use super::{Histogram, Table, histogram, plan};
 use crate::Engine;
 use crate::read::core::friends::Friend;
 use crate::read::core::steps::Step;
 use crate::read::many::chain::Chain;
 use crate::read::many::scan::{FriendLocation, ScanRequest, TableLocation};
+use crate::read::near::choice::SelectionSite;
+use crate::read::near::choosing::Choosing;
 use crate::read::near::place;
 use crate::read::near::request::{
     HistogramAxis, KnownFile, Operation, SelectColumn, SelectCut, SelectFile, SelectRequest,
 };
+use crate::read::open::meaning::NameScope;
 use remote::near::NearPlace;
 use remote::{Error, ErrorKind, Result};
 
 /// Bytes of a server's answer.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
+/// Bytes that a bin takes in the server's answer, about.
+const CELL_BYTES: u64 = 8;
 /// Decoded bytes of a step.
 const STEP_BYTES: u64 = 32 << 20;
 
@@ -61,13 +67,21 @@ impl Engine {
     ) -> Result<Histogram> {
         let is_one = friends.is_empty() && table.downcast_ref::<Chain>().is_none();
         if let Some(place) = place(table.file()).filter(|_| is_one) {
-            match self.histogram_of(&place, table, request).await {
-                Ok(histogram) => return Ok(histogram),
-                Err(error) => {
-                    let remote = table.file().remote();
-                    let server = place.server();
-                    let text = format!("{server} does not select: {}", error.message());
-                    remote.trace().note(Some(remote.tag()), text);
+            let remote = table.file().remote();
+            let choosing = match place.is_choice {
+                true => Some(self.choosing(&place, table, request).await?),
+                false => None,
+            };
+            choosing.iter().for_each(|choosing| choosing.note(remote, &place));
+            let is_here = |one: &Choosing| one.choice.site == SelectionSite::Here;
+            if !choosing.as_ref().is_some_and(is_here) {
+                match self.histogram_of(&place, table, request).await {
+                    Ok(histogram) => return Ok(histogram),
+                    Err(error) => {
+                        let server = place.server();
+                        let text = format!("{server} does not select: {}", error.message());
+                        remote.trace().note(Some(remote.tag()), text);
+                    }
                 }
             }
         }
@@ -80,9 +94,27 @@ impl Engine {
         let entries = request.entries.clone();
         let step = Step::Bytes(STEP_BYTES);
         let scan = ScanRequest { wanted, entries, step, cut, ..ScanRequest::default() };
-        let scan = self.scan([location], scan);
+        let scan = StepsInTurn::new(self, self.scan([location], scan));
         let filled = histogram::filled(scan, &request.axes, request.weight.is_some());
         Ok(filled.await?.0)
+    }
+
+    /// The choice between the server and here.
+    async fn choosing(
+        &self,
+        place: &NearPlace,
+        table: &Table,
+        request: &HistogramRequest,
+    ) -> Result<Choosing> {
+        let (wanted, cut) = plan::wanted(&request.select(Vec::new()))?;
+        let scope = NameScope { table, friends: &[], below: None };
+        let source = self.select_expressions(scope, &wanted, cut.as_ref()).await?;
+        let columns = source.columns();
+        let entries = columns.covered(request.entries.clone())?;
+        let bins = request.axes.iter().map(HistogramAxis::count);
+        let cells = bins.fold(1u64, |cells, count| cells.saturating_mul(count as u64 + 2));
+        let answer = cells.saturating_mul(CELL_BYTES);
+        Choosing::of_histogram(columns, place, cut.as_ref(), &entries, answer).await
     }
 
     /// The histogram as the server fills it.

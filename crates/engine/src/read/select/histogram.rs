@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::SelectTotals;
 use super::filling::values;
-use crate::read::many::scan::ScanBatches;
+use super::turn::StepsInTurn;
 use crate::read::near::request::HistogramAxis;
 use remote::{Error, ErrorKind, Result};
 use rootfile::Array;
@@ -83,7 +83,7 @@ impl Bins {
 /// # Errors
 /// `InvalidArgument` for axes that are none; `LimitReached` for too many bins; those of reading.
 pub(super) async fn filled(
-    mut batches: ScanBatches,
+    mut batches: StepsInTurn,
     axes: &[HistogramAxis],
     has_weight: bool,
 ) -> Result<(Histogram, SelectTotals)> {

@@ -8,6 +8,7 @@ mod filling;
 mod histogram;
 mod plan;
 mod stream;
+mod turn;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,6 +74,7 @@ impl Engine {
                 Operation::Count => plan::counted(self, plan, started).await,
                 Operation::Histogram => {
                     let batches = self.scan(plan.tables, plan.scan);
+                    let batches = turn::StepsInTurn::new(self, batches);
                     let has_weight = request.weight.is_some();
                     let filled = histogram::filled(batches, &request.axes, has_weight);
                     let (histogram, totals) = filled.await?;

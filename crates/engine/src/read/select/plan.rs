@@ -6,6 +6,7 @@ use std::ops::Range;
 use rootfile::Array;
 use tokio::time::Instant;
 
+use super::turn::StepsInTurn;
 use super::{SelectBounds, SelectTotals, Selected, Table};
 use crate::Engine;
 use crate::read::core::columns::Batch;
@@ -60,8 +61,7 @@ pub async fn planned(
         return Err(Error::new(ErrorKind::InvalidArgument, "the request names no file"));
     };
     let table = engine.open_table(&first.url, first.path.as_deref()).await?;
-    first.expect(&*table)?;
-    check_size(known, &table)?;
+    check_known(known, &table)?;
     first.open = Some(table.clone());
     let entries = match request.entries {
         Some([start, stop]) => start..stop,
@@ -91,15 +91,20 @@ fn cut(request: &SelectRequest) -> Result<Option<Cut>> {
     Ok(Some(cut_of(&definitions(request)?, &cut.cut()?)))
 }
 
-fn check_size(known: &KnownFile, table: &Table) -> Result<()> {
+/// Compares the file with the one that the client has opened.
+fn check_known(known: &KnownFile, table: &Table) -> Result<()> {
     let size = table.file().size();
-    match known.size.filter(|known| *known != size) {
-        None => Ok(()),
-        Some(known) => {
-            let what = format!("the file has {size} bytes here, and {known} at the client");
-            Err(Error::new(ErrorKind::Changed, what).with_url(table.file().url()))
+    let entries = table.num_entries();
+    let what = match known {
+        KnownFile { size: Some(there), .. } if *there != size => {
+            format!("the file has {size} bytes here, and {there} at the client")
         }
-    }
+        KnownFile { num_entries: Some(there), .. } if *there != entries => {
+            format!("the table has {entries} entries here, and {there} at the client")
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::new(ErrorKind::Changed, what).with_url(table.file().url()))
 }
 
 /// New columns, by their names.
@@ -213,7 +218,7 @@ pub async fn counted(engine: &Engine, plan: SelectPlan, started: Instant) -> Res
         }
         totals.selected = totals.entries;
     } else {
-        let mut batches = engine.scan(tables, scan);
+        let mut batches = StepsInTurn::new(engine, engine.scan(tables, scan));
         while let Some(batch) = batches.next().await {
             let batch = batch?;
             totals.entries += batch.entries.end - batch.entries.start;

@@ -12,12 +12,12 @@ use rootfile::Array;
 use tokio::time::Instant;
 
 use super::plan::SelectPlan;
+use super::turn::StepsInTurn;
 use super::{SelectBounds, SelectTotals, too_long};
 use crate::Engine;
 use crate::located::unlocated;
 use crate::read::core::columns::Batch;
 use crate::read::export::arrow::record_batch;
-use crate::read::many::scan::ScanBatches;
 use crate::read::near::layout::{Layout, Layouts};
 use crate::read::near::request::{LAYOUTS, SKIPPED, VERSION};
 use remote::{Error, ErrorKind, Result};
@@ -38,7 +38,7 @@ struct ReadyEntries {
 
 /// The stream. Dropping it ends the read.
 pub struct SelectedStream {
-    batches: ScanBatches,
+    batches: StepsInTurn,
     /// `None` behind the end.
     writer: Option<StreamWriter<Vec<u8>>>,
     schema: SchemaRef,
@@ -80,7 +80,7 @@ impl SelectedStream {
             .and_then(|options| StreamWriter::try_new_with_options(Vec::new(), &schema, options));
         let writer = Some(writer.map_err(unwritten)?);
         let next = first.start;
-        let batches = engine.scan(tables, scan);
+        let batches = StepsInTurn::new(engine, engine.scan(tables, scan));
         let totals = SelectTotals::default();
         let sent = Instant::now();
         let mut stream = SelectedStream {

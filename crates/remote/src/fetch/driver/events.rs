@@ -129,6 +129,9 @@ impl Driver {
         if traits.one_range {
             self.trace.one_range(there.source.clone());
         }
+        if traits.selects {
+            self.near.offered(&there.source);
+        }
         let now = self.clock.now();
         self.scheduler.update_server(now, there.server, scheduler_traits(traits));
     }

@@ -30,13 +30,14 @@ use super::files::{
     ConnectionState, FileState, Group, Member, MemberState, RequestState, ServerState,
 };
 use super::ledger::Phase;
-use super::links::Links;
+use super::links::{LinkFigures, Links};
 use super::trace::{RequestKind, RequestRecord, Trace};
 use crate::address::{Address, FileLocations};
 use crate::cache::recompressed::decode_part;
 use crate::clock::{Clock, sleep_until};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
+use crate::near::memory::NearMemory;
 use crate::source::held::HeldServer;
 use crate::source::network::Network;
 use crate::source::{
@@ -54,6 +55,7 @@ pub struct Driver {
     clock: Clock,
     trace: Trace,
     links: Arc<Links>,
+    near: Arc<NearMemory>,
     scheduler: Scheduler,
     event_sender: mpsc::UnboundedSender<(ConnectionTag, ConnectionEvent)>,
     events: ConnectionEvents,
@@ -91,6 +93,7 @@ impl Driver {
         clock: Clock,
         trace: Trace,
         links: Arc<Links>,
+        near: Arc<NearMemory>,
     ) -> Self {
         let (event_sender, events) = mpsc::unbounded_channel();
         let (finding_sender, findings) = mpsc::unbounded_channel();
@@ -101,6 +104,7 @@ impl Driver {
             clock,
             trace,
             links,
+            near,
             scheduler,
             event_sender,
             events,
@@ -173,7 +177,11 @@ impl Driver {
             } else if let Some(event) = self.scheduler.poll_event() {
                 self.take_event(event);
             } else {
-                self.links.store(self.scheduler.pipe_bytes(), self.scheduler.round_trip());
+                self.links.store(LinkFigures {
+                    pipe_bytes: self.scheduler.pipe_bytes(),
+                    round_trip: self.scheduler.round_trip(),
+                    bandwidth: self.scheduler.bandwidth(),
+                });
                 return;
             }
         }

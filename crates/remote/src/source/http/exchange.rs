@@ -9,7 +9,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use hyper::header::{CONTENT_LENGTH, HeaderMap};
+use hyper::header::{CONTENT_LENGTH, HeaderMap, HeaderName};
 use hyper::{Method, Request, Response, StatusCode};
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -26,6 +26,8 @@ use crate::error::{Error, ErrorKind};
 use crate::source::spool::disk_error;
 use crate::source::{ConnectionEvent, ConnectionTag, FileEnd, FileInfo, RequestTag, ServerTraits};
 
+/// The line in answers of a server that selects entries.
+const SELECTS: HeaderName = HeaderName::from_static("farroot-select");
 /// So many bytes are read rather than reconnected for: as many as a cold connection carries in its
 /// first round trips.
 const DRAIN_BYTES_MAX: u64 = 256 << 10;
@@ -191,6 +193,9 @@ impl Exchange<'_> {
         let status = response.status();
         if job.open.is_some() {
             self.send_more(job, response.headers());
+            if response.headers().contains_key(SELECTS) && !self.transport.is_at_pool() {
+                self.send_traits(|traits| traits.selects = true);
+            }
         }
         if self.is_refused_by_s3(job, &response) {
             return self.refused_by_s3(job, ask, &request, response).await;

@@ -135,6 +135,7 @@ impl HttpServer {
             connections_max: None,
             checksums: false,
             one_range: false,
+            selects: false,
         };
         HttpServer {
             name,

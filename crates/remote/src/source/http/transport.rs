@@ -130,6 +130,11 @@ impl Transport {
         Ok(())
     }
 
+    /// Whether the last request went to an address that is good for one connection.
+    pub fn is_at_pool(&self) -> bool {
+        self.at_pool.load(Ordering::Relaxed)
+    }
+
     /// Closes the connection, and returns when its socket is closed.
     pub async fn close(&self) {
         let pool = self.pool.lock().take();

@@ -1,10 +1,12 @@
 //! Answers of a server, as the driver takes them.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use xrootd::client::{Answer, Event, RequestId};
 use xrootd::error::{RequestError, SessionError};
 use xrootd::message::dirlist::Entry;
+use xrootd::message::query::SELECTS_KEY;
 use xrootd::message::stat::{StatFlags, StatInfo};
 
 use super::redirect::redirected;
@@ -141,6 +143,13 @@ impl XrootdServer {
         match session.requests.remove(&request) {
             Some(Purpose::Limits) => {
                 self.learn(&session.client);
+                if let Answer::Config(values) = &answer {
+                    let selects = |(key, value): &(String, Option<String>)| {
+                        key == SELECTS_KEY && value.is_some()
+                    };
+                    let selects = values.iter().any(selects);
+                    self.selects.fetch_or(selects, Ordering::Relaxed);
+                }
                 link.send(ConnectionEvent::Traits(self.traits()));
             }
             Some(Purpose::Stat { request, file }) => {

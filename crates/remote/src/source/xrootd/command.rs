@@ -7,6 +7,7 @@ use xrootd::client::{FileId, RequestId};
 use xrootd::message::dirlist::DirlistOptions;
 use xrootd::message::locate::LocateOptions;
 use xrootd::message::open::OpenOptions;
+use xrootd::message::query::SELECTS_KEY;
 
 use super::pages::How;
 use super::session::{Purpose, Session, path};
@@ -161,9 +162,11 @@ impl Session {
         self.tags.entry(request).or_default().push(id);
     }
 
-    pub fn ask_limits(&mut self) {
-        let keys = ["readv_iov_max", "readv_ior_max"];
-        let request = self.client.query_config(self.clock.now(), &keys);
+    /// Requests limits of the server and, where `selects`, whether it selects entries.
+    pub fn ask_limits(&mut self, selects: bool) {
+        let keys = ["readv_iov_max", "readv_ior_max", SELECTS_KEY];
+        let keys = &keys[..keys.len() - usize::from(!selects)];
+        let request = self.client.query_config(self.clock.now(), keys);
         self.requests.insert(request, Purpose::Limits);
     }
 }

@@ -96,7 +96,7 @@ impl Caller for Driver<'_> {
             Event::SessionUp { .. } => {
                 self.link.send(ConnectionEvent::Connected);
                 if !server.asked_limits.swap(true, Ordering::Relaxed) {
-                    self.session.ask_limits();
+                    self.session.ask_limits(server.wants_selects);
                 }
             }
             Event::Notice { text } => self.note(format!("{} says: {text}", server.name)),

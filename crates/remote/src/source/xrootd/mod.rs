@@ -18,7 +18,7 @@ mod starts;
 
 use std::hash::RandomState;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use credentials::{TokenUse, Wallet};
@@ -37,6 +37,7 @@ use super::{ConnectionEvent, DriverLink, Server, ServerTraits};
 use crate::address::Address;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
+use crate::selecting::Near;
 use crate::store::{Notes, Store};
 
 /// A plain read that is cut no further: large enough to cost little, small enough to share.
@@ -76,8 +77,12 @@ pub struct XrootdServer {
     hasher: RandomState,
     /// It answers opens without a stat of the file.
     opens_say_nothing: Arc<AtomicBool>,
-    /// A session has requested the limits of vectored reads.
+    /// A session has requested the limits of vectored reads,
     asked_limits: AtomicBool,
+    /// and, as a caller wants to know it, whether the server selects entries.
+    wants_selects: bool,
+    /// It has said that it does.
+    selects: AtomicBool,
 }
 
 impl XrootdServer {
@@ -117,6 +122,8 @@ impl XrootdServer {
             hasher: RandomState::new(),
             opens_say_nothing: Arc::default(),
             asked_limits: AtomicBool::new(false),
+            wants_selects: leaves_choice(url, config),
+            selects: AtomicBool::new(false),
         })
     }
 
@@ -133,6 +140,12 @@ impl XrootdServer {
         self.pages.learn(starts.profile().flags);
         self.remembered.learn(&before, starts.profile());
     }
+}
+
+/// Whether a caller wants entries to be selected wherever that takes less time.
+fn leaves_choice(url: &Address, config: &Config) -> bool {
+    let chosen = url.access().and_then(|access| access.near.as_ref());
+    *chosen.unwrap_or(&config.near) == Near::Auto
 }
 
 /// The intended use of a token. A session is for all files of a server: the first one decides.
@@ -163,6 +176,7 @@ impl Server for XrootdServer {
             connections_max: None,
             checksums: self.pages.are_offered(),
             one_range: false,
+            selects: self.selects.load(Ordering::Relaxed),
         }
     }
 

@@ -1,9 +1,13 @@
 //! Servers that select entries where the files are: which one is asked about a file, and by which
 //! name the file goes there.
 
+mod idle;
+pub(crate) mod memory;
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use mutex::{Mutex, RwLock};
@@ -16,8 +20,10 @@ use crate::fetch::RemoteFile;
 use crate::fetch::trace::Trace;
 use crate::proofs::told_apart;
 use crate::selecting::Near;
-use crate::source::http::selected;
+use crate::source::http::selected::{self, SelectConnection};
 use crate::source::network::Network;
+use idle::IdleConnections;
+use memory::NearMemory;
 
 /// Characters that a path of a request does not have.
 const PATH: &AsciiSet =
@@ -25,12 +31,14 @@ const PATH: &AsciiSet =
 
 /// The servers, and the way to them. Cheap to clone.
 #[derive(Clone)]
-pub struct NearServers(Arc<Inner>);
+pub struct NearServers(Arc<NearInner>);
 
-struct Inner {
+struct NearInner {
     way: RwLock<WayToServers>,
     /// Addresses of those that do not select.
     without: Mutex<BTreeSet<String>>,
+    memory: Arc<NearMemory>,
+    idle: IdleConnections,
 }
 
 struct WayToServers {
@@ -40,8 +48,14 @@ struct WayToServers {
 
 /// The answer to a request; dropping it ends the connection, and with it the work of the server.
 pub struct SelectedBytes {
-    bytes: selected::SelectAnswer,
+    /// `None` behind the end.
+    bytes: Option<selected::SelectAnswer>,
     counting: AnswerCount,
+    /// Bytes that have come.
+    count: u64,
+    /// Where the connection goes at the end.
+    idle: IdleConnections,
+    place: NearPlace,
 }
 
 /// The bytes of an answer, for the report.
@@ -72,8 +86,16 @@ impl SelectedBytes {
     /// # Errors
     /// `TimedOut` where none arrive; the end of the connection.
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
-        let bytes = self.bytes.next().await?;
+        let Some(answer) = &mut self.bytes else { return Ok(None) };
+        let bytes = answer.next().await?;
+        if bytes.is_none() {
+            let connection = self.bytes.take().map(selected::SelectAnswer::into_connection);
+            if let Some(connection) = connection {
+                self.idle.put(self.place.key(), connection, self.count);
+            }
+        }
         let count = bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
+        self.count += count;
         self.counting.trace.selected(self.counting.file, &self.counting.server, count);
         Ok(bytes)
     }
@@ -86,26 +108,104 @@ pub struct NearPlace {
     pub url: Address,
     /// The name of the file there, as a `GET` has it.
     pub file: String,
+    /// Whether the caller leaves the choice between this server and here to the reader.
+    pub is_choice: bool,
 }
 
 impl NearServers {
-    pub(crate) fn new(config: &Config, network: Arc<dyn Network>) -> Self {
+    pub(crate) fn new(config: &Config, network: Arc<dyn Network>, memory: Arc<NearMemory>) -> Self {
         let way = RwLock::new(WayToServers { config: config.clone(), network });
-        NearServers(Arc::new(Inner { way, without: Mutex::default() }))
+        NearServers(Arc::new(NearInner {
+            way,
+            without: Mutex::default(),
+            memory,
+            idle: IdleConnections::default(),
+        }))
     }
 
     pub(crate) fn configure(&self, config: &Config, network: &Arc<dyn Network>) {
         *self.0.way.write() = WayToServers { config: config.clone(), network: network.clone() };
         self.0.without.lock().clear();
+        self.0.idle.clear();
     }
 
     /// Where entries of the file are selected, as its caller or the settings want it; `None` where
-    /// that is here, and for a server that is known not to select.
+    /// that is here, for a server that is known not to select and, where the caller leaves the
+    /// choice, for one that is not known to select, or has just been too busy.
     pub fn place(&self, file: &Address) -> Option<NearPlace> {
+        let place = file.near(&self.near(file))?;
+        if self.0.without.lock().contains(place.url.as_str()) {
+            return None;
+        }
+        let is_known = || {
+            let endpoint = place.endpoint();
+            self.0.memory.offers(&endpoint) && !self.0.memory.is_busy(&endpoint)
+        };
+        (!place.is_choice || is_known()).then_some(place)
+    }
+
+    /// Whether the choice is left to the reader of a file, which is far away.
+    pub fn leaves_choice(&self, file: &Address) -> bool {
+        file.near(&self.near(file)).is_some_and(|place| place.is_choice)
+    }
+
+    /// As the caller of a file or the settings want it.
+    fn near(&self, file: &Address) -> Near {
         let near = file.access().and_then(|access| access.near.clone());
-        let near = near.unwrap_or_else(|| self.0.way.read().config.near.clone());
-        let place = file.near(&near)?;
-        (!self.0.without.lock().contains(place.url.as_str())).then_some(place)
+        near.unwrap_or_else(|| self.0.way.read().config.near.clone())
+    }
+
+    /// Connects to the server of a file that is being opened, so that a request need not wait for
+    /// that.
+    pub(crate) fn prepare(&self, file: &Address) {
+        let Some(place) = self.place(file).filter(|place| self.answered(place).is_none()) else {
+            return;
+        };
+        let Ok(connection) = self.connection(&place) else { return };
+        let idle = self.0.idle.clone();
+        tokio::spawn(async move {
+            if connection.connect().await.is_ok() {
+                idle.put(place.key(), connection, 0);
+            }
+        });
+    }
+
+    /// Bytes of the last answer on a connection that waits for a request; `None` where there is no
+    /// such connection.
+    pub fn answered(&self, place: &NearPlace) -> Option<u64> {
+        self.0.idle.answered(&place.key())
+    }
+
+    fn connection(&self, place: &NearPlace) -> Result<SelectConnection> {
+        let way = self.0.way.read();
+        SelectConnection::new(&place.url, &way.config, way.network.clone())
+    }
+
+    /// The part of the entries that earlier reads have left, by the number of what they read.
+    pub fn share(&self, read: u64) -> Option<f64> {
+        self.0.memory.share(read)
+    }
+
+    /// A read has left this part of its entries.
+    pub fn learn_share(&self, read: u64, share: f64) {
+        self.0.memory.learn_share(read, share);
+    }
+
+    /// Bytes of columns a second that the server has lately evaluated for this process; `None`
+    /// where that is not known.
+    pub fn pace(&self, place: &NearPlace) -> Option<u64> {
+        self.0.memory.pace(&place.endpoint())
+    }
+
+    /// Time that the server has lately taken until an answer began: while requests of others come
+    /// first, it has that of theirs.
+    pub fn delay(&self, place: &NearPlace) -> Duration {
+        self.0.memory.delay(&place.endpoint()).unwrap_or_default()
+    }
+
+    /// The server has evaluated so many bytes of columns in this time.
+    pub fn learn_pace(&self, place: &NearPlace, bytes: u64, time: Duration) {
+        self.0.memory.learn_pace(&place.endpoint(), bytes, time);
     }
 
     /// Sends a request about an open file, and waits for the head of the answer.
@@ -119,16 +219,32 @@ impl NearServers {
         file: &RemoteFile,
     ) -> Result<SelectedBytes> {
         let counting = AnswerCount::begin(file, place.server().into());
-        let (config, network) = {
-            let way = self.0.way.read();
-            (way.config.clone(), way.network.clone())
+        let connection = match self.0.idle.take(&place.key()) {
+            Some(connection) => connection,
+            None => self.connection(place)?,
         };
-        let answer = selected::ask(&place.url, request, &config, network).await;
-        let is_not_offered = |error: &Error| error.message() == selected::NOT_OFFERED;
-        if answer.as_ref().is_err_and(is_not_offered) {
-            self.0.without.lock().insert(place.url.as_str().to_owned());
+        let answer = selected::ask(connection, &place.url, request).await;
+        match &answer {
+            Ok(answer) => {
+                let delay = answer.delay().unwrap_or_default();
+                self.0.memory.learn_delay(&place.endpoint(), delay);
+            }
+            Err(error) => self.learn_refusal(place, error),
         }
-        Ok(SelectedBytes { bytes: answer?, counting })
+        let bytes = Some(answer?);
+        let idle = self.0.idle.clone();
+        Ok(SelectedBytes { bytes, counting, count: 0, idle, place: place.clone() })
+    }
+
+    /// A server that does not select, or not now, is not asked at once again.
+    fn learn_refusal(&self, place: &NearPlace, error: &Error) {
+        let endpoint = place.endpoint();
+        if error.message() == selected::NOT_OFFERED {
+            self.0.without.lock().insert(place.url.as_str().to_owned());
+            self.0.memory.offers_no_more(&endpoint);
+        } else if error.is_busy() {
+            self.0.memory.is_busy_now(&endpoint);
+        }
     }
 }
 
@@ -138,6 +254,16 @@ impl NearPlace {
         let host = self.url.host().unwrap_or_default();
         let port = self.url.port().unwrap_or_default();
         format!("{}://{host}:{port}", self.url.scheme().name())
+    }
+
+    fn endpoint(&self) -> String {
+        let server = self.server();
+        server.split_once("://").map_or(&*server, |(_, endpoint)| endpoint).to_owned()
+    }
+
+    /// Tells its connections from others.
+    fn key(&self) -> String {
+        format!("{} {}", self.url.as_str(), self.url.access_key())
     }
 }
 
@@ -158,13 +284,13 @@ impl Address {
         let (server, file) = match (near, scheme) {
             (Near::Never, _) | (_, Scheme::Local | Scheme::S3 | Scheme::Pelican) => return None,
             // A server that another file names is not shown the caller's credentials.
-            (Near::AtServer, _) if !self.is_named() => return None,
-            (Near::AtServer, Scheme::Root | Scheme::Roots) => {
+            (Near::AtServer | Near::Auto, _) if !self.is_named() => return None,
+            (Near::AtServer | Near::Auto, Scheme::Root | Scheme::Roots) => {
                 let encryption = if scheme == Scheme::Roots { "https" } else { "http" };
                 let server = format!("{encryption}://{}:{}", self.host()?, self.port()?);
                 (server, format!("{}{query_text}", encoded(&self.path())))
             }
-            (Near::AtServer, _) => {
+            (Near::AtServer | Near::Auto, _) => {
                 // With the user that the address names.
                 let mut server = self.to_http()?.clone();
                 server.set_path("");
@@ -189,8 +315,10 @@ impl Address {
         };
         let url = Address::parse(&format!("{server}/select")).ok()?;
         // The credentials of the caller's word are for the file's own server.
-        let access = if matches!(near, Near::AtServer) { self.shared_access() } else { None };
-        Some(NearPlace { url: url.under(&access), file })
+        let is_own = matches!(near, Near::AtServer | Near::Auto);
+        let access = if is_own { self.shared_access() } else { None };
+        let is_choice = matches!(near, Near::Auto);
+        Some(NearPlace { url: url.under(&access), file, is_choice })
     }
 }
 
