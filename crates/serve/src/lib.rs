@@ -268,7 +268,8 @@ impl Shared {
             let stream = Watched::new(stream, client.clone());
             match first {
                 Some(0) => {
-                    xrootd::serve(Box::new(stream), files, guard, client.clone(), here).await;
+                    let content = xrootd::XrootdContent { files, selects: selector.is_some() };
+                    xrootd::serve(Box::new(stream), content, guard, client.clone(), here).await;
                 }
                 Some(first) => {
                     let is_encrypted = first == TLS_BEGINS && guard.has_tls();

@@ -1,14 +1,20 @@
-//! A bounded number of threads for the file system, given to client addresses in turn: an address
-//! with many requests waits longer than one with few.
+//! A bounded number of threads, given to client addresses in turn: of those that wait, the one that
+//! has used the least time comes next. So an address with many requests, or with long ones, waits
+//! longer than others.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mutex::Mutex;
 use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
+use tokio::time::Instant;
+
+/// Time that even the shortest turn counts.
+const TURN_MIN: Duration = Duration::from_micros(20);
 
 /// The threads.
 #[derive(Debug)]
@@ -17,20 +23,36 @@ pub struct Turns(Mutex<Queues>);
 #[derive(Debug)]
 struct Queues {
     free: usize,
-    waiting: BTreeMap<IpAddr, VecDeque<oneshot::Sender<Turn>>>,
-    /// Addresses with requests that wait, the one whose turn it is first.
-    order: VecDeque<IpAddr>,
+    addresses: BTreeMap<IpAddr, TurnAddress>,
+    /// The time that the address had used that came next last: an address that comes anew has no
+    /// claim to the turns that it has missed.
+    floor: Duration,
+}
+
+/// An address with turns, or requests that wait for one.
+#[derive(Debug, Default)]
+struct TurnAddress {
+    waiting: VecDeque<oneshot::Sender<Turn>>,
+    /// Turns that it has now.
+    present: usize,
+    /// Time of all its turns, more than others had when it came.
+    used: Duration,
 }
 
 /// The right to occupy one thread; given on when dropped.
 #[derive(Debug)]
-struct Turn(Option<Arc<Turns>>);
+pub struct Turn {
+    /// `None` once it has been given on.
+    turns: Option<Arc<Turns>>,
+    address: IpAddr,
+    since: Instant,
+}
 
 impl Turns {
     pub fn new(threads: usize) -> Arc<Self> {
-        let waiting = BTreeMap::new();
-        let order = VecDeque::new();
-        Arc::new(Turns(Mutex::new(Queues { free: threads, waiting, order })))
+        let addresses = BTreeMap::new();
+        let floor = Duration::ZERO;
+        Arc::new(Turns(Mutex::new(Queues { free: threads, addresses, floor })))
     }
 
     /// Runs `work`, which may block, on one of the threads when it is the address's turn.
@@ -50,22 +72,39 @@ impl Turns {
         done.await.unwrap_or_else(|fault| Err(io::Error::other(fault)))
     }
 
-    async fn take(self: &Arc<Self>, address: IpAddr) -> io::Result<Turn> {
+    /// Waits for the address's turn.
+    ///
+    /// # Errors
+    /// The server ends.
+    pub async fn take(self: &Arc<Self>, address: IpAddr) -> io::Result<Turn> {
         let receiver = {
             let mut queues = self.0.lock();
-            if queues.free > 0 {
+            let floor = queues.floor;
+            let free = queues.free > 0;
+            let own = queues.addresses.entry(address).or_default();
+            if own.waiting.is_empty() && own.present == 0 {
+                own.used = own.used.max(floor);
+            }
+            if free {
+                own.present += 1;
                 queues.free -= 1;
-                return Ok(Turn(Some(self.clone())));
+                return Ok(self.turn(address));
             }
             let (sender, receiver) = oneshot::channel();
-            queues.push(address, sender);
+            own.waiting.push_back(sender);
             receiver
         };
         // Its sender is sent a turn before it is dropped.
         receiver.await.map_err(io::Error::other)
     }
 
-    fn give_on(self: Arc<Self>) {
+    fn turn(self: &Arc<Self>, address: IpAddr) -> Turn {
+        Turn { turns: Some(self.clone()), address, since: Instant::now() }
+    }
+
+    /// An address has had a thread for so long: the next one gets it.
+    fn give_on(self: Arc<Self>, address: IpAddr, used: Duration) {
+        self.0.lock().end(address, used.max(TURN_MIN));
         loop {
             let next = {
                 let mut queues = self.0.lock();
@@ -75,42 +114,46 @@ impl Turns {
                 }
                 next
             };
-            let Some(next) = next else { return };
-            match next.send(Turn(Some(self.clone()))) {
+            let Some((address, next)) = next else { return };
+            match next.send(self.turn(address)) {
                 Ok(()) => return,
                 // That request is gone: its connection has ended.
-                Err(mut turn) => turn.0 = None,
+                Err(mut turn) => {
+                    turn.turns = None;
+                    self.0.lock().end(address, Duration::ZERO);
+                }
             }
         }
     }
 }
 
 impl Queues {
-    fn push(&mut self, address: IpAddr, sender: oneshot::Sender<Turn>) {
-        let waiting = self.waiting.entry(address).or_default();
-        if waiting.is_empty() {
-            self.order.push_back(address);
-        }
-        waiting.push_back(sender);
+    /// The turn of an address is over.
+    fn end(&mut self, address: IpAddr, used: Duration) {
+        let Some(own) = self.addresses.get_mut(&address) else { return };
+        own.used = own.used.saturating_add(used);
+        own.present -= 1;
+        // One that is ahead of the others stays known, or coming again would make it new.
+        let floor = self.floor;
+        self.addresses
+            .retain(|_, one| one.present > 0 || !one.waiting.is_empty() || one.used > floor);
     }
 
-    fn pop(&mut self) -> Option<oneshot::Sender<Turn>> {
-        let address = self.order.pop_front()?;
-        let waiting = self.waiting.get_mut(&address)?;
-        let next = waiting.pop_front();
-        if waiting.is_empty() {
-            self.waiting.remove(&address);
-        } else {
-            self.order.push_back(address);
-        }
-        next
+    /// The first request of the address that has used the least time.
+    fn pop(&mut self) -> Option<(IpAddr, oneshot::Sender<Turn>)> {
+        let waiting = self.addresses.iter_mut().filter(|(_, one)| !one.waiting.is_empty());
+        // Of several the one that has fewer turns now.
+        let (address, next) = waiting.min_by_key(|(_, one)| (one.used, one.present))?;
+        self.floor = self.floor.max(next.used);
+        next.present += 1;
+        Some((*address, next.waiting.pop_front()?))
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        if let Some(turns) = self.0.take() {
-            turns.give_on();
+        if let Some(turns) = self.turns.take() {
+            turns.give_on(self.address, self.since.elapsed());
         }
     }
 }
@@ -140,7 +183,11 @@ mod tests {
                 }));
             }
         }
-        while turns.0.lock().waiting.values().map(VecDeque::len).sum::<usize>() < 1001 {
+        let waiting = || {
+            let queues = turns.0.lock();
+            queues.addresses.values().map(|one| one.waiting.len()).sum::<usize>()
+        };
+        while waiting() < 1001 {
             tokio::task::yield_now().await;
         }
         drop(first);
@@ -169,6 +216,49 @@ mod tests {
         drop(first);
         assert_eq!(next.await.unwrap(), 7);
         assert_eq!(turns.0.lock().free, 1);
+    }
+
+    /// Each of 31 clients asks for a step of 10 ms, again and again, beside one with 16 requests of
+    /// steps of 200 ms. Times are virtual.
+    #[tokio::test(start_paused = true)]
+    async fn a_client_with_long_steps_takes_no_more_than_its_share_of_the_time() {
+        let alone = slowest(false).await;
+        let beside = slowest(true).await;
+        assert!(beside <= alone * 2, "{alone:?} alone, {beside:?} beside the other");
+    }
+
+    /// The time in which the slowest of 31 clients has had fifty steps.
+    async fn slowest(beside: bool) -> Duration {
+        let turns = Turns::new(4);
+        let greedy = IpAddr::from([10, 0, 1, 0]);
+        let mut others = Vec::new();
+        for _ in 0..if beside { 16 } else { 0 } {
+            let turns = turns.clone();
+            others.push(tokio::spawn(async move {
+                loop {
+                    let _turn = turns.take(greedy).await.unwrap();
+                    tokio::time::sleep(Duration::from_millis(200)).await;
+                }
+            }));
+        }
+        let clients = (1..32u8).map(|client| {
+            let turns = turns.clone();
+            tokio::spawn(async move {
+                let begun = Instant::now();
+                for _ in 0..50 {
+                    let _turn = turns.take([10, 0, 0, client].into()).await.unwrap();
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+                begun.elapsed()
+            })
+        });
+        let clients: Vec<_> = clients.collect();
+        let mut slowest = Duration::ZERO;
+        for client in clients {
+            slowest = slowest.max(client.await.unwrap());
+        }
+        others.iter().for_each(|other| other.abort());
+        slowest
     }
 
     async fn futures_poll<F: Future>(future: std::pin::Pin<&mut F>) -> Option<F::Output> {

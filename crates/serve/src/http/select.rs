@@ -19,6 +19,8 @@ use crate::select::{Answering, Selector};
 const PATH: &str = "/select";
 const PARAMETER: &str = "request=";
 const STREAM: &str = "application/vnd.apache.arrow.stream";
+/// The line with the seconds from the request until the answer began.
+const DELAY: header::HeaderName = header::HeaderName::from_static("farroot-delay");
 /// The lines that follow a stream.
 const TRAILERS: &str = "farroot-entries, farroot-selected, farroot-bytes, farroot-seconds";
 
@@ -56,7 +58,9 @@ pub async fn answer(
             answer
         }
         Ok(Answering::Stream(stream)) => {
+            let delay = format!("{:.6}", stream.seconds());
             let mut answer = Response::new(Body::new(serving.clone(), Rest::Selected(stream)));
+            set(answer.headers_mut(), DELAY, &delay);
             set(answer.headers_mut(), header::CONTENT_TYPE, STREAM);
             set(answer.headers_mut(), header::TRAILER, TRAILERS);
             answer

@@ -21,11 +21,11 @@ use remote::source::network::{Network, Stream};
 use remote::{Error, ErrorKind, Result};
 
 use crate::access::{Denial, ServedPlace};
-use crate::far::{AskedAddress, FarFiles};
+use crate::far::AskedAddress;
 use crate::files::{Files, Name};
-use crate::folder::FolderFiles;
 use crate::guest::Guest;
 use crate::limits::SelectLimits;
+use crate::turns::Turns;
 
 pub use self::tally::{SelectFigures, SelectTally};
 
@@ -46,6 +46,8 @@ struct SelectorInner {
     engine: Engine,
     files: Files,
     limits: SelectLimits,
+    /// Processors: addresses take turns, step by step.
+    turns: Arc<Turns>,
     /// Requests that are answered, by address.
     present: Mutex<BTreeMap<IpAddr, usize>>,
     tally: Arc<SelectTally>,
@@ -91,12 +93,16 @@ impl Selector {
                 (engine.map_err(io::Error::other)?, Arc::default())
             }
         };
+        let processors = std::thread::available_parallelism()?.get();
+        // Steps of far files wait for bytes most of their time.
+        let turns = if files.are_far() { limits.requests } else { processors };
         let files = files.clone();
         let limits = limits.clone();
         Ok(Selector(Arc::new(SelectorInner {
             engine,
             files,
             limits,
+            turns: Turns::new(turns),
             present: Mutex::default(),
             tally,
         })))
@@ -135,17 +141,15 @@ impl Selector {
                 Err(denial) => return Ok(Answering::Denied(denial)),
             }
         }
-        let gate: Arc<dyn Gate> = match files {
-            Files::Folder(folder) => {
-                Arc::new(FolderGate { folder: folder.clone(), guest: guest.clone() })
-            }
-            Files::Far(far) => {
-                Arc::new(FarGate { far: far.clone(), guest: guest.clone(), _lent: lent })
-            }
+        let gate = SelectGate {
+            files: files.clone(),
+            turns: self.0.turns.clone(),
+            guest: guest.clone(),
+            _lent: lent,
         };
         let SelectLimits { answer_bytes: bytes, time, step_bytes, .. } = *limits;
         let bounds = SelectBounds { bytes, time, step_bytes };
-        match engine.guarded(gate).selected(&request, addresses, bounds).await? {
+        match engine.guarded(Arc::new(gate)).selected(&request, addresses, bounds).await? {
             Selected::Text(text, totals) => {
                 tally.answered(totals);
                 Ok(Answering::Text(text.into()))
@@ -191,6 +195,11 @@ impl Answer {
     /// Why the work has failed.
     pub async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
         self.stream.next().await.map_err(io::Error::other)
+    }
+
+    /// Seconds since the request was taken up.
+    pub fn seconds(&self) -> f64 {
+        self.stream.totals().seconds
     }
 
     /// The cost so far, as the lines of a head.
@@ -256,39 +265,43 @@ fn words(error: &io::Error) -> &'static str {
     }
 }
 
-/// Files below the served folder, that a client could read as bytes.
-struct FolderGate {
-    folder: FolderFiles,
-    guest: Guest,
-}
-
-impl Gate for FolderGate {
-    fn check<'a>(&'a self, address: &'a remote::address::Address) -> BoxFuture<'a, Result<()>> {
-        async move {
-            let path = address.to_local().ok_or_else(|| outside("another server"))?;
-            let client = self.guest.client.address();
-            let inside = self.folder.inside(client, path).await;
-            let inside = inside.map_err(|_| outside("a file that is not served here"))?;
-            let place = ServedPlace::of_folder(inside.as_os_str().as_bytes());
-            self.guest.may_read(&place).map_err(|_| outside("a file that you may not read"))
-        }
-        .boxed()
-    }
-}
-
-/// Files of origins whose files this proxy forwards, and that the client may read.
-struct FarGate {
-    far: FarFiles,
+/// The files that a request of one client may read, and the time at which it computes.
+struct SelectGate {
+    files: Files,
+    turns: Arc<Turns>,
     guest: Guest,
     /// Tokens of the addresses, for as long as files are opened.
     _lent: Vec<Arc<LentToken>>,
 }
 
-impl Gate for FarGate {
+impl Gate for SelectGate {
     fn check<'a>(&'a self, address: &'a remote::address::Address) -> BoxFuture<'a, Result<()>> {
         async move {
-            let may = self.far.allows(&self.guest, address).await;
-            may.then_some(()).ok_or_else(|| outside("a file that you may not read here"))
+            match &self.files {
+                // Files below the served folder, that the client could read as bytes.
+                Files::Folder(folder) => {
+                    let path = address.to_local().ok_or_else(|| outside("another server"))?;
+                    let inside = folder.inside(self.guest.client.address(), path).await;
+                    let inside = inside.map_err(|_| outside("a file that is not served here"))?;
+                    let place = ServedPlace::of_folder(inside.as_os_str().as_bytes());
+                    let may = self.guest.may_read(&place);
+                    may.map_err(|_| outside("a file that you may not read"))
+                }
+                // Files of origins whose files this proxy forwards, and that the client may read.
+                Files::Far(far) => {
+                    let may = far.allows(&self.guest, address).await;
+                    may.then_some(()).ok_or_else(|| outside("a file that you may not read here"))
+                }
+            }
+        }
+        .boxed()
+    }
+
+    fn turn(&self) -> BoxFuture<'_, Result<Box<dyn Send>>> {
+        async {
+            let ends = |_| Error::new(ErrorKind::Cancelled, "the server ends");
+            let turn = self.turns.take(self.guest.client.address()).await.map_err(ends)?;
+            Ok(Box::new(turn) as Box<dyn Send>)
         }
         .boxed()
     }

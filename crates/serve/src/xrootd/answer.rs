@@ -11,7 +11,7 @@ use xrootd::header::Handle;
 use xrootd::message::dirlist::DirlistOptions;
 use xrootd::message::locate::Location;
 use xrootd::message::open::OpenOptions;
-use xrootd::message::query::QueryKind;
+use xrootd::message::query::{QueryKind, SELECTS_KEY};
 use xrootd::message::stat::{StatFlags, StatInfo, StatOptions};
 use xrootd::message::{Open, Query, Readv, Request};
 use xrootd::server::{Tag, config_answer};
@@ -207,6 +207,7 @@ impl Connection {
             "chksum" => self.files.folder().is_ok().then(checksums_made),
             "readv_iov_max" => Some(SEGMENTS_MAX.to_string()),
             "readv_ior_max" => Some(SEGMENT_BYTES_MAX.to_string()),
+            SELECTS_KEY => self.selects.then(|| "1".to_owned()),
             "role" => Some("server".to_owned()),
             "sitename" => Some("farroot".to_owned()),
             "version" => Some(concat!("farroot-", env!("CARGO_PKG_VERSION")).to_owned()),

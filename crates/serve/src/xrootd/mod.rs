@@ -57,16 +57,23 @@ const RECEIVE_BYTES: usize = 16 << 10;
 /// connection up after 60 s.
 const WORD: Duration = Duration::from_secs(20);
 
+/// What connections are answered with.
+pub struct XrootdContent {
+    pub files: Files,
+    /// Whether entries are selected, over HTTP.
+    pub selects: bool,
+}
+
 /// Serves one connection until it ends. `address` is where clients find this server.
 pub async fn serve(
     stream: Box<dyn Stream>,
-    files: Files,
+    content: XrootdContent,
     guard: Guard,
     client: Arc<Client>,
     address: SocketAddr,
 ) {
     // How a connection ended concerns its client only, which knows.
-    let _ = Connection::new(files, guard, client, address).run(stream).await;
+    let _ = Connection::new(content, guard, client, address).run(stream).await;
 }
 
 /// Refuses every request of a client beyond the limits, until it hangs up.
@@ -105,6 +112,7 @@ struct Connection {
     server: Server,
     started: Instant,
     files: Files,
+    selects: bool,
     guard: Guard,
     client: Arc<Client>,
     /// Who the client has proved to be at its login.
@@ -133,7 +141,8 @@ struct Connection {
 }
 
 impl Connection {
-    fn new(files: Files, guard: Guard, client: Arc<Client>, address: SocketAddr) -> Self {
+    fn new(content: XrootdContent, guard: Guard, client: Arc<Client>, address: SocketAddr) -> Self {
+        let XrootdContent { files, selects } = content;
         let limits = client.limits();
         let mut config = ServerConfig::data_server(new_session());
         config.flags = config.flags | ServerFlags::CHECKSUMMED_PAGES;
@@ -162,6 +171,7 @@ impl Connection {
             server: Server::new(config),
             started: Instant::now(),
             files,
+            selects,
             guard,
             client,
             visitor: Arc::default(),
