@@ -1,4 +1,4 @@
-"""Makes the seeds: python fuzz/seeds/make.py, with ROOT, cramjam and xxhash installed.
+"""Makes the seeds: python fuzz/seeds/make.py, with ROOT, cramjam, pyarrow and xxhash installed.
 
 They are kept in the repository, so this is needed only for new ones.
 """
@@ -10,6 +10,7 @@ from array import array
 from pathlib import Path
 
 import cramjam
+import pyarrow as pa
 import ROOT
 import xxhash
 
@@ -35,6 +36,23 @@ def make_blocks() -> None:
     }
     for name, data in blocks.items():
         (HERE / "block" / f"{name}.bin").write_bytes(data)
+
+
+def make_answer() -> None:
+    """A stream of Arrow as a server sends it that selects entries."""
+    columns = {
+        "i": pa.array(range(100), pa.int64()),
+        "lists": pa.array([[1.5] * (number % 4) for number in range(100)], pa.large_list(pa.float64())),
+        "names": pa.array([f"name {number}" for number in range(100)], pa.large_string()),
+        "pairs": pa.array([{"x": number, "y": None} for number in range(100)]),
+        "three": pa.array([[1, 2, 3]] * 100, pa.list_(pa.int16(), 3)),
+    }
+    table = pa.table(columns)
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    path = HERE / "answer" / "columns.arrows"
+    with pa.ipc.new_stream(path, table.schema, options=options) as stream:
+        stream.write_table(table)
+        stream.write_table(table.slice(10, 50))
 
 
 def make_file(name: str, compression: int) -> None:
@@ -116,6 +134,7 @@ def make_branches() -> None:
 
 
 make_blocks()
+make_answer()
 make_file("plain.root", 0)
 make_file("zlib.root", 101)
 make_objects("objects.root")

@@ -12,7 +12,8 @@ pub mod targets;
 pub use target::Target;
 
 /// All of them.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 15] = [
+    targets::answer::TARGET,
     targets::block::TARGET,
     targets::cache::TARGET,
     targets::credentials::TARGET,
@@ -21,6 +22,7 @@ pub const TARGETS: [Target; 13] = [
     targets::http::TARGET,
     targets::messages::TARGET,
     targets::ntuple::TARGET,
+    targets::request::TARGET,
     targets::s3::TARGET,
     targets::update::TARGET,
     targets::xrootd_client::TARGET,

@@ -79,5 +79,6 @@ macro_rules! bounded {
 }
 
 bounded! {
-    block cache credentials file gsi http messages ntuple s3 update xrootd_client xrootd_server scheduler
+    answer block cache credentials file gsi http messages ntuple request s3 update xrootd_client
+    xrootd_server scheduler
 }

@@ -64,8 +64,8 @@ const ALLOWED: [(&str, &[&str], &str); 15] = [
     ("lab", &[], "the link does not know what runs over it"),
     (
         "fuzz",
-        &["xrootd", "rootfile", "scheduler", "credentials", "remote"],
-        "decoders live in the leaves, those of HTTP in `remote`",
+        &["xrootd", "rootfile", "scheduler", "credentials", "remote", "engine"],
+        "decoders live in the leaves, those of HTTP in `remote`, that of selected entries in `engine`",
     ),
     ("tidy", &[], "rules are about text"),
 ];

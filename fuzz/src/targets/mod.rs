@@ -1,5 +1,6 @@
 //! One target per decoder.
 
+pub mod answer;
 pub mod block;
 pub mod cache;
 pub mod credentials;
@@ -8,6 +9,7 @@ pub mod gsi;
 pub mod http;
 pub mod messages;
 pub mod ntuple;
+pub mod request;
 pub mod s3;
 pub mod scheduler;
 pub mod update;

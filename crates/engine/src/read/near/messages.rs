@@ -6,15 +6,20 @@ use std::collections::HashMap;
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::{MessageHeader, root_as_message};
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 use bytes::BytesMut;
 
+use crate::read::threads::decoders::caught;
 use remote::{Error, ErrorKind, Result};
 
 /// Bytes of the metadata of one message.
 const METADATA_BYTES_MAX: usize = 16 << 20;
 /// Bytes of a batch, sent and decompressed. Servers of farroot send less, but for long entries.
 const BATCH_BYTES_MAX: usize = 1 << 30;
+/// Items of one list of a fixed length.
+const ITEMS_MAX: i32 = 1 << 24;
+/// Items of a column, or of lists in it, in one batch.
+const NODE_ITEMS_MAX: i64 = 1 << 32;
 /// Begins every message.
 const CONTINUES: [u8; 4] = [0xff; 4];
 /// Stands before a buffer that is not compressed.
@@ -93,6 +98,7 @@ impl Messages {
             (MessageHeader::Schema, None) => {
                 let schema = message.header_as_schema().ok_or_else(|| wrong("no schema"))?;
                 let schema = arrow_ipc::convert::try_fb_to_schema(schema).map_err(wrong)?;
+                schema.fields().iter().try_for_each(|field| check_type(field.data_type()))?;
                 let schema = SchemaRef::new(schema);
                 self.schema = Some(schema.clone());
                 Ok(Message::Schema(schema))
@@ -103,7 +109,11 @@ impl Messages {
                 let version = message.version();
                 let none = HashMap::new();
                 let read = arrow_ipc::reader::read_record_batch;
-                read(body, batch, schema, &none, None, &version).map(Message::Batch).map_err(wrong)
+                // A defect of the library on bytes of a server is an error of the answer.
+                let batch = caught("the decoder of the server's answer", || {
+                    read(body, batch, schema, &none, None, &version).map_err(wrong)
+                });
+                batch.map(Message::Batch)
             }
             (kind, _) => Err(wrong(format!("a message of the kind {kind:?}"))),
         }
@@ -125,11 +135,36 @@ fn too_long(length: usize) -> Error {
     Error::new(ErrorKind::LimitReached, what)
 }
 
+/// Checks lengths in a type, from which the library computes others.
+fn check_type(data_type: &DataType) -> Result<()> {
+    match data_type {
+        DataType::FixedSizeList(field, length) if (0..=ITEMS_MAX).contains(length) => {
+            check_type(field.data_type())
+        }
+        DataType::List(field) | DataType::LargeList(field) => check_type(field.data_type()),
+        DataType::Struct(fields) => {
+            fields.iter().try_for_each(|field| check_type(field.data_type()))
+        }
+        DataType::Union(fields, _) => {
+            fields.iter().try_for_each(|(_, field)| check_type(field.data_type()))
+        }
+        DataType::FixedSizeList(..) | DataType::FixedSizeBinary(_) => {
+            Err(wrong("lists of a length that no column has"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Checks the lengths of a batch's buffers before any of them is decompressed, and returns their
 /// sum.
 fn check_buffers(batch: &arrow_ipc::RecordBatch<'_>, body: &Buffer, room: u64) -> Result<u64> {
     let is_compressed = batch.compression().is_some();
     let mut total = 0usize;
+    for node in batch.nodes().into_iter().flatten() {
+        if !(0..=NODE_ITEMS_MAX).contains(&node.length()) {
+            return Err(wrong(format!("{} items of a column", node.length())));
+        }
+    }
     let most = usize::try_from(room).unwrap_or(usize::MAX).min(BATCH_BYTES_MAX);
     for buffer in batch.buffers().into_iter().flatten() {
         let start = usize::try_from(buffer.offset()).map_err(wrong)?;
