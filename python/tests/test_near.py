@@ -100,6 +100,39 @@ def test_what_is_selected_there_is_what_is_read_here(
     assert "read here" not in notes(there)
 
 
+@pytest.mark.parametrize("name", ["tree", "ntuple"])
+@pytest.mark.parametrize("scheme", ["root", "http"])
+def test_the_choice_gives_the_same_entries(
+    folder: Path, host: str, name: str, scheme: str
+) -> None:
+    here = farroot.open(f"{folder}/{name}.root:t")
+    slash = "//" if scheme == "root" else "/"
+    url = f"{scheme}://{host}{slash}{name}.root:t"
+    for cut in (None, "met > 100", "met < 0", "(i % 97 == 3) & ok", "met >= 0"):
+        # The second time it is known that the server selects, and how many entries are left.
+        for _ in range(2):
+            chosen = farroot.open(url, near="auto")
+            same(chosen.arrays(cut=cut), here.arrays(cut=cut))
+            one = list(chosen.iterate(["pt", "name"], cut=cut, step_size=3000))
+            same(ak.concatenate(one), here.arrays(["pt", "name"], cut=cut))
+            assert cut is None or "entries are selected" in notes(chosen)
+    histogram = farroot.open(url, near="auto").histogram("met", (50, 0, 200), cut="i > 10")
+    assert histogram == here.histogram("met", (50, 0, 200), cut="i > 10")
+    assert farroot.config(near="auto")["near"] == "auto"
+    assert farroot.config(near=False)["near"] == "off"
+
+
+def test_a_server_that_has_not_said_that_it_selects_is_not_asked(folder: Path) -> None:
+    here = farroot.open(f"{folder}/tree.root:t").arrays(cut="met > 100")
+    with started("serve", str(folder)) as host, cutting(host, 1.0) as server:
+        table = farroot.open(
+            f"http://127.0.0.1:{server.server_address[1]}/tree.root:t", near="auto"
+        )
+        same(table.arrays(cut="met > 100"), here)
+        assert server.selects == 0
+        assert "no server has said that it selects" in notes(table)
+
+
 def test_a_skim_transfers_a_part_of_the_bytes(folder: Path, tmp_path: Path, host: str) -> None:
     far = farroot.open(f"http://{host}/tree.root:t")
     before = farroot.report()["bytes_received"]
@@ -366,6 +399,8 @@ def test_requests_that_are_too_much_are_refused(host: str) -> None:
         ({**file, "operation": "histogram", "axes": [axis("name", 5)]}, (400,)),
         ({**file, "columns": ["none"]}, (404,)),
         ({**file, "version": 9}, (501,)),
+        ({"files": [{"file": "/tree.root", "table": "t", "num_entries": 7}]}, (409,)),
+        ({"files": [{"file": "/tree.root", "table": "t", "size": 7}]}, (409,)),
         ({**file, "files": [{"file": "/tree.root", "num_entries": 3}]}, (409, 500, 502)),
     ):
         status, content = select(host, **request)

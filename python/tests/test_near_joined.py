@@ -60,6 +60,7 @@ def places(folder: Path, host: str) -> dict[str, tuple[str, dict[str, Any]]]:
         "here": (f"root://{host}//", {"near": False}),
         "root": (f"root://{host}//", {"near": True}),
         "http": (f"http://{host}/", {"near": True}),
+        "auto": (f"http://{host}/", {"near": "auto"}),
     }
 
 
@@ -169,6 +170,7 @@ def test_friends_that_the_file_has(folder: Path, host: str) -> None:
         for columns in (None, ["x", "weights.w"], ["ws", "twice"], ["xs"]):
             found = {place: each.arrays(columns, cut) for place, each in tables.items()}
             assert len(agree(found, (cut, columns))) > 0
+    assert "columns of friends are read here" in notes(tables["root"])
     with farroot.reporting() as report:
         tables["root"].arrays(["xs", "twice"], "x > 83")
     assert [source["name"] for source in report["sources"]] == [f"http://{host}"]
