@@ -48,7 +48,7 @@ fn main() {
             }
         }
         for count in CLIENTS {
-            let bed = bed(MS * 100, 8_000_000, MS * 1_000);
+            let bed = bed(MS * 100, 80_000_000, MS * 100);
             let seconds = bed.mean_time(READ, near, count, TIMES).as_secs_f64();
             eprintln!("{name} {count}: {seconds:.2}");
             clients.push(format!(
