@@ -40,9 +40,10 @@ def make_blocks() -> None:
 
 def make_answer() -> None:
     """A stream of Arrow as a server sends it that selects entries."""
+    floats = pa.large_list(pa.float64())
     columns = {
         "i": pa.array(range(100), pa.int64()),
-        "lists": pa.array([[1.5] * (number % 4) for number in range(100)], pa.large_list(pa.float64())),
+        "lists": pa.array([[1.5] * (number % 4) for number in range(100)], floats),
         "names": pa.array([f"name {number}" for number in range(100)], pa.large_string()),
         "pairs": pa.array([{"x": number, "y": None} for number in range(100)]),
         "three": pa.array([[1, 2, 3]] * 100, pa.list_(pa.int16(), 3)),

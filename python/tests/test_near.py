@@ -102,9 +102,7 @@ def test_what_is_selected_there_is_what_is_read_here(
 
 @pytest.mark.parametrize("name", ["tree", "ntuple"])
 @pytest.mark.parametrize("scheme", ["root", "http"])
-def test_the_choice_gives_the_same_entries(
-    folder: Path, host: str, name: str, scheme: str
-) -> None:
+def test_the_choice_gives_the_same_entries(folder: Path, host: str, name: str, scheme: str) -> None:
     here = farroot.open(f"{folder}/{name}.root:t")
     slash = "//" if scheme == "root" else "/"
     url = f"{scheme}://{host}{slash}{name}.root:t"

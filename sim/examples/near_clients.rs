@@ -13,9 +13,9 @@ const READ: NearRead<'_> =
     NearRead { tree: "Events", columns: &["Muon_*", "flat_*"], cut: "flat_5 < 0.01" };
 const DISTANCES: [u32; 7] = [1, 10, 25, 50, 100, 150, 200];
 const RATES: [u64; 2] = [1_250_000, 12_500_000];
-const CLIENTS: [usize; 8] = [1, 10, 20, 50, 100, 200, 500, 1_000];
+const CLIENTS: [usize; 7] = [1, 10, 20, 30, 50, 100, 200];
 /// Reads of each client.
-const TIMES: u32 = 4;
+const TIMES: u32 = 3;
 
 fn bed(rtt: Duration, rate: u64, work: Duration) -> NearBed {
     let link = Link { rtt, rate: Some(rate), slow_start: true };
