@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::serve::{Config, Content, Forwarding, Limits, Origin, Protection, Server};
+use ::serve::{ClusterSettings, Config, Content, Forwarding, Limits, Origin, Protection, Server};
 use clap::Args;
 use remote::display::shown_lines;
 use sd_notify::NotifyState;
@@ -105,20 +105,25 @@ struct Plan {
     /// The text that clients write in front of an origin.
     prefix: String,
     drain: Duration,
-    source: ProtectionSource,
+    cluster: Option<ClusterSettings>,
+    source: ReloadSource,
 }
 
-/// Where the protection is read from, also later.
-struct ProtectionSource {
-    /// Of the command line.
+/// Where the settings are read from that may change while the proxy serves.
+struct ReloadSource {
+    /// The protection of the command line.
     given: Protection,
     config: Option<PathBuf>,
 }
 
-impl ProtectionSource {
-    fn protection(&self) -> Result<Protection, String> {
-        let site = self.config.as_deref().map(SiteFile::read).transpose()?.unwrap_or_default();
-        Ok(self.given.clone().or(site.protection()))
+impl ReloadSource {
+    /// Has a server use the settings as they are now.
+    fn reload(&self, server: &Server) -> io::Result<()> {
+        let site = self.config.as_deref().map(SiteFile::read).transpose();
+        let site = site.map_err(io::Error::other)?.unwrap_or_default();
+        let cluster = site.cluster().map_err(io::Error::other)?;
+        server.reload_as(Some(&self.given.clone().or(site.protection())))?;
+        server.set_cluster(cluster.as_ref())
     }
 }
 
@@ -128,11 +133,12 @@ impl ProtectionSource {
 /// An error for the terminal.
 pub fn run(arguments: ProxyArguments) -> Outcome {
     let ProxyArguments { for_commands, report, check, .. } = arguments;
-    let Plan { config, forwards, prefix, drain, source } = plan(arguments)?;
+    let Plan { config, forwards, prefix, drain, cluster, source } = plan(arguments)?;
     if check {
         return checked(&config, &forwards);
     }
     let server = Arc::new(started(config)?);
+    server.set_cluster(cluster.as_ref()).map_err(|error| error.to_string())?;
     let wait = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = wait.map_err(|error| format!("cannot wait for Ctrl-C: {error}"))?;
     // `farroot proxy --mine` serves even where `farroot run` cannot find it.
@@ -156,7 +162,7 @@ pub fn run(arguments: ProxyArguments) -> Outcome {
         let told = async {
             match for_commands {
                 true => drop(ended().await),
-                false => served(&server, drain, || source.protection()).await,
+                false => served(&server, drain, &source).await,
             }
         };
         match door {
@@ -194,7 +200,7 @@ fn plan(arguments: ProxyArguments) -> Result<Plan, Failure> {
     if origins.is_empty() {
         origins = site.origins()?;
     }
-    let source = ProtectionSource { given: arguments.protection.read(), config: arguments.config };
+    let source = ReloadSource { given: arguments.protection.read(), config: arguments.config };
     let protection = source.given.clone().or(site.protection());
     let own = match (mine, for_commands) {
         (true, _) => Some(own_proxy()?),
@@ -219,15 +225,11 @@ fn plan(arguments: ProxyArguments) -> Result<Plan, Failure> {
     let select = select || site.select;
     let config =
         Config { address, port, http_port, select, limits, protection, ..Config::of(content) };
-    Ok(Plan { config, forwards, prefix, drain, source })
+    Ok(Plan { config, forwards, prefix, drain, cluster: site.cluster()?, source })
 }
 
 /// Serves a site: HUP has the files read again, TERM ends it after the transfers under way.
-async fn served(
-    server: &Server,
-    drain: Duration,
-    protection: impl Fn() -> Result<Protection, String>,
-) {
+async fn served(server: &Server, drain: Duration, source: &ReloadSource) {
     let reload = async {
         let Ok(mut signals) = signal(SignalKind::hangup()) else {
             return std::future::pending().await;
@@ -236,13 +238,10 @@ async fn served(
         tell(NotifyState::Ready);
         while signals.recv().await.is_some() {
             tell(NotifyState::Reloading);
-            let protection = protection().map_err(io::Error::other);
-            match protection.and_then(|protection| server.reload_as(Some(&protection))) {
-                Ok(()) => {
-                    info!(
-                        "certificate, tokens, users, issuers, rules and access log are read again"
-                    );
-                }
+            match source.reload(server) {
+                Ok(()) => info!(
+                    "certificate, tokens, users, issuers, rules, cluster and access log are read again"
+                ),
                 Err(error) => error!("{error}: everything stays as it was"),
             }
             tell(NotifyState::Ready);

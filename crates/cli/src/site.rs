@@ -6,7 +6,9 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::serve::{AccessRule, IssuerSettings, Origin, OriginCredential, Protection};
+use ::serve::{
+    AccessRule, ClusterSettings, IssuerSettings, Nodes, Origin, OriginCredential, Protection,
+};
 use remote::settings::Setting;
 use serde::Deserialize;
 use serde_json::Value;
@@ -41,6 +43,7 @@ pub struct SiteFile {
     pub access_log: Option<PathBuf>,
     /// Seconds.
     pub drain: Option<u64>,
+    cluster: Option<ClusterTable>,
     pub log: Option<LogFormat>,
     #[serde(default)]
     settings: BTreeMap<String, Value>,
@@ -145,6 +148,17 @@ struct IssuerTable {
     keys: Option<PathBuf>,
 }
 
+/// The proxies that share the files of the origins.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClusterTable {
+    #[serde(default)]
+    nodes: Vec<String>,
+    /// A name that has the addresses of all nodes.
+    name: Option<String>,
+    own: Option<String>,
+}
+
 /// Who may read the files of a place.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -198,6 +212,25 @@ impl SiteFile {
         }
     }
 
+    /// The cluster that the proxy is a node of, if it is one.
+    ///
+    /// # Errors
+    /// A text: a node that is none, or a list without this one.
+    pub fn cluster(&self) -> Result<Option<ClusterSettings>, String> {
+        let Some(ClusterTable { nodes, name, own }) = &self.cluster else { return Ok(None) };
+        let nodes = match name {
+            Some(name) if nodes.is_empty() => Nodes::Named(name.parse()?),
+            None if !nodes.is_empty() => {
+                Nodes::Listed(nodes.iter().map(|node| node.parse()).collect::<Result<_, _>>()?)
+            }
+            _ => return Err("a cluster has nodes or a name, and not both".to_owned()),
+        };
+        let own = own.as_ref().map(|own| own.parse()).transpose()?;
+        let settings = ClusterSettings { nodes, own };
+        settings.check()?;
+        Ok(Some(settings))
+    }
+
     /// Puts the settings of the file into those of the process. A variable that is set counts more.
     ///
     /// # Errors
@@ -248,6 +281,26 @@ mod tests {
         site.apply(&mut config).unwrap();
         assert_eq!(config.cache.bytes_max, 2_000_000_000_000);
         assert_eq!(config.connections_max, 8);
+    }
+
+    #[test]
+    fn a_cluster_has_nodes_or_a_name() {
+        let cluster = |text: &str| read(&format!("[cluster]\n{text}\n")).unwrap().cluster();
+        let listed = cluster("nodes = ['a:1094', 'b:1094']\nown = 'b:1094'").unwrap().unwrap();
+        assert!(matches!(listed.nodes, Nodes::Listed(nodes) if nodes.len() == 2));
+        let named = cluster("name = 'caches.example:1094'").unwrap().unwrap();
+        assert!(matches!(named.nodes, Nodes::Named(_)) && named.own.is_none());
+        assert!(read("port = 1094\n").unwrap().cluster().unwrap().is_none());
+        for (text, why) in [
+            ("nodes = ['a:1094']\nown = 'c:1094'", "c:1094"),
+            ("nodes = ['a:1094']", "own"),
+            ("nodes = ['a']\nown = 'a'", "HOST:PORT"),
+            ("nodes = ['a:1094']\nname = 'b:1094'", "not both"),
+            ("own = 'a:1094'", "not both"),
+        ] {
+            let error = cluster(text).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 mod access;
 mod clients;
+mod cluster;
 mod config;
 mod far;
 mod files;
@@ -50,6 +51,7 @@ use self::shaped::Link;
 use self::stream::{Stream, Watched, prepare};
 
 pub use self::access::{AccessRule, IssuerSettings};
+pub use self::cluster::{ClusterFigures, ClusterSettings, Node, Nodes};
 pub use self::config::{Config, Content};
 pub use self::far::{Figures, Forwarding};
 pub use self::guard::Protection;

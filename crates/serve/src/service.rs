@@ -4,6 +4,7 @@
 use std::io;
 use std::time::Duration;
 
+use crate::cluster::{Cluster, ClusterSettings};
 use crate::far::FarFiles;
 use crate::files::Files;
 use crate::folder::FolderFiles;
@@ -28,6 +29,26 @@ impl Server {
         match &self.files {
             Files::Folder(_) => Ok(()),
             Files::Far(far) => far.reopen_log(),
+        }
+    }
+
+    /// Makes the proxy a node of a cluster, or of none. No connection ends: the next open of each
+    /// client goes to the node that has the file then.
+    ///
+    /// # Errors
+    /// `InvalidInput` where this node is not one of the cluster, and for a folder.
+    pub fn set_cluster(&self, settings: Option<&ClusterSettings>) -> io::Result<()> {
+        let _inside = self.runtime.as_ref().map(|runtime| runtime.enter());
+        let cluster = settings.map(Cluster::start).transpose()?;
+        match &self.files {
+            Files::Folder(_) if cluster.is_some() => {
+                Err(io::Error::new(io::ErrorKind::InvalidInput, "only proxies share their files"))
+            }
+            Files::Folder(_) => Ok(()),
+            Files::Far(far) => {
+                far.set_cluster(cluster);
+                Ok(())
+            }
         }
     }
 

@@ -13,6 +13,7 @@ use remote::cache::counters::CacheCounters;
 use remote::fetch::tally::Tally;
 use remote::source::held::CACHE;
 
+use crate::cluster::ClusterFigures;
 use crate::select::{SelectFigures, SelectTally};
 
 /// Figures of a proxy since it was started.
@@ -58,6 +59,8 @@ pub struct Figures {
     pub cache_free_bytes: u64,
     /// Entries that were selected here for clients.
     pub select: SelectFigures,
+    /// Of the cluster.
+    pub cluster: ClusterFigures,
 }
 
 impl Figures {

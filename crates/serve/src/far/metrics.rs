@@ -123,7 +123,7 @@ fn families(figures: &Figures) -> Vec<Family<'_>> {
     ]
 }
 
-fn gauges(figures: &Figures) -> [(&'static str, &'static str, u64); 9] {
+fn gauges(figures: &Figures) -> [(&'static str, &'static str, u64); 11] {
     let predicted = "Bytes of origins for predictions that are here, not asked for so far";
     let ahead = "Files that are open at origins before a client has asked for them";
     [
@@ -136,6 +136,8 @@ fn gauges(figures: &Figures) -> [(&'static str, &'static str, u64); 9] {
         ("cache_disk_bytes", "Bytes of the cache on the disk", figures.cache_disk_bytes),
         ("cache_limit_bytes", "The cache's limit", figures.cache_bytes_max),
         ("cache_disk_free_bytes", "Free bytes of the cache's disk", figures.cache_free_bytes),
+        ("cluster_nodes", "Other nodes of the cluster", figures.cluster.nodes),
+        ("cluster_nodes_up", "Other nodes of the cluster that answer", figures.cluster.up),
     ]
 }
 
@@ -146,7 +148,7 @@ fn resident_bytes() -> u64 {
     pages.unwrap_or(0) * rustix::param::page_size() as u64
 }
 
-fn counters(figures: &Figures) -> [(&'static str, &'static str, u64); 9] {
+fn counters(figures: &Figures) -> [(&'static str, &'static str, u64); 10] {
     let evicted = "Bytes that the cache has removed to make room";
     let damaged = "Records of the cache that differed from the written ones";
     let stored = "Bytes that were added to the cache";
@@ -165,6 +167,11 @@ fn counters(figures: &Figures) -> [(&'static str, &'static str, u64); 9] {
             select.milliseconds,
         ),
         ("select_refused", "Requests for entries that were refused", select.refused),
+        (
+            "cluster_clients_sent",
+            "Requests whose clients were sent to another node of the cluster",
+            figures.cluster.clients_sent,
+        ),
     ]
 }
 

@@ -48,6 +48,7 @@ use self::service_tokens::ServiceTokens;
 use self::written::WrittenFiles;
 use crate::access::ServedPlace;
 use crate::clients::{Client, FilePlace};
+use crate::cluster::{Cluster, SentElsewhere, SentRequest};
 use crate::files::Name;
 use crate::folder::Stat;
 use crate::guest::Guest;
@@ -112,6 +113,8 @@ struct Inner {
     /// What origins say about clients' own tokens.
     answers: OriginAnswers,
     service_tokens: ServiceTokens,
+    /// The proxies that share the files with this one, if there are any.
+    cluster: Mutex<Option<Cluster>>,
     account: Account,
     log: Option<AccessLog>,
 }
@@ -202,8 +205,19 @@ impl FarFiles {
         let written = Mutex::default();
         let answers = OriginAnswers::default();
         let service_tokens = ServiceTokens::default();
-        let inner =
-            Inner { engine, origins, secret, kept, written, answers, service_tokens, account, log };
+        let cluster = Mutex::default();
+        let inner = Inner {
+            engine,
+            origins,
+            secret,
+            kept,
+            written,
+            answers,
+            service_tokens,
+            cluster,
+            account,
+            log,
+        };
         let files = FarFiles(Arc::new(inner));
         tokio::spawn(files.clone().close_unused());
         Ok(files)
@@ -215,7 +229,8 @@ impl FarFiles {
     /// # Errors
     /// `QuotaExceeded` where the client, or all clients, have too many files open; why no request
     /// goes to the origin; the origin's error. `NotFound` where only the cache may be read, and
-    /// lacks the file or has it from longer ago than the rules allow.
+    /// lacks the file or has it from longer ago than the rules allow. [`SentElsewhere`] where
+    /// another node of the cluster has the file.
     pub async fn open(
         &self,
         guest: &Guest,
@@ -223,6 +238,7 @@ impl FarFiles {
         rules: CacheRules,
     ) -> io::Result<FarFile> {
         let address = self.allowed(guest, name)?;
+        self.has_it_here(&address, name)?;
         let begin = Instant::now();
         let AskedAddress { address, lent: _lent } =
             self.asked(guest, address, rules.cache_use).await?;
@@ -259,6 +275,7 @@ impl FarFiles {
     /// As for [`open`](Self::open).
     pub async fn stat(&self, guest: &Guest, name: Name<'_>) -> io::Result<Stat> {
         let address = self.allowed(guest, name)?;
+        self.has_it_here(&address, name)?;
         let AskedAddress { address, lent: _lent } =
             self.asked(guest, address, CacheUse::Usual).await?;
         Ok(self.opened(&address, CacheUse::Usual).await.map_err(failure)?.0.stat)
@@ -275,6 +292,7 @@ impl FarFiles {
         algorithm: Algorithm,
     ) -> io::Result<Checksum> {
         let address = self.allowed(guest, name)?;
+        self.has_it_here(&address, name)?;
         let AskedAddress { address, lent: _lent } =
             self.asked(guest, address, CacheUse::Usual).await?;
         let remote = self.0.engine.remote();
@@ -296,7 +314,28 @@ impl FarFiles {
     /// # Errors
     /// As for [`open`](Self::open).
     pub fn look(&self, guest: &Guest, name: Name<'_>) -> io::Result<()> {
-        self.allowed(guest, name).map(drop)
+        let address = self.allowed(guest, name)?;
+        self.has_it_here(&address, name)
+    }
+
+    /// Sets the cluster that this proxy is a node of.
+    pub fn set_cluster(&self, cluster: Option<Cluster>) {
+        *self.0.cluster.lock() = cluster;
+    }
+
+    /// Checks whether clients get a file from this node.
+    fn has_it_here(&self, address: &Address, name: Name<'_>) -> io::Result<()> {
+        let cluster = self.0.cluster.lock().clone();
+        let Some(cluster) = cluster else { return Ok(()) };
+        let request = SentRequest::of(name.written);
+        if request.is_sent {
+            return Ok(());
+        }
+        let file = address.with_query(None);
+        match cluster.elsewhere(file.as_str(), &request.tried) {
+            Some(node) => Err(SentElsewhere::error(node)),
+            None => Ok(()),
+        }
     }
 
     /// The address of a file that a client may read, for a reader in this process.
@@ -364,7 +403,8 @@ impl FarFiles {
     /// The same as numbers.
     pub fn figures(&self) -> Figures {
         let files_open = self.0.kept.lock().len() as u64;
-        self.0.account.figures(files_open, &self.0.engine)
+        let cluster = self.0.cluster.lock().as_ref().map(Cluster::figures).unwrap_or_default();
+        Figures { cluster, ..self.0.account.figures(files_open, &self.0.engine) }
     }
 
     /// The address at which a client itself changes a file: this proxy writes nothing. From now on

@@ -41,6 +41,7 @@ use super::files::{Files, Name, Opened};
 use super::folder::Stat;
 use crate::access::Denial;
 use crate::clients::Client;
+use crate::cluster::SentElsewhere;
 use crate::guard::Guard;
 use crate::guest::Guest;
 use crate::neighbours::names_this_machine;
@@ -199,7 +200,15 @@ async fn answer<B>(serving: &Arc<Serving>, guest: &Guest, request: &Request<B>) 
     if is_of_cache && directives.are_contradictory() {
         return not_cached(serving);
     }
-    match files.open_with(guest, name, directives.rules()).await {
+    let opened = files.open_with(guest, name, directives.rules()).await;
+    if let Some(node) = opened.as_ref().err().and_then(SentElsewhere::of) {
+        let text = "another node of the cluster serves this file\n";
+        let mut answer = plain(StatusCode::TEMPORARY_REDIRECT, text);
+        let there = node.location(serving.is_encrypted, written);
+        set(answer.headers_mut(), header::LOCATION, &there);
+        return answer;
+    }
+    match opened {
         Ok(file) => file_answer(serving, file, request, directives),
         Err(error) if is_of_cache && error.kind() == io::ErrorKind::NotFound => not_cached(serving),
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => {

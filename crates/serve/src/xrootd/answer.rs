@@ -22,6 +22,7 @@ use super::read::{Answered, Job, SEGMENT_BYTES_MAX, SEGMENTS_MAX, Step, stat_inf
 use super::write::{Changed, WriteRoom, write_mode};
 use crate::access::{Denial, Visitor};
 use crate::clients::Client;
+use crate::cluster::SentElsewhere;
 use crate::far::known;
 use crate::files::{Files, Name, Opened, path_of};
 use crate::folder::{Stat, WriteMode};
@@ -336,6 +337,9 @@ impl Connection {
     pub(super) fn refuse(&mut self, tag: Tag, error: &io::Error) {
         if let Some(known) = known(error) {
             return self.server.answer_error(tag, code_of(known), &known.to_string());
+        }
+        if let Some(node) = SentElsewhere::of(error) {
+            return self.server.answer_redirect(tag, &node.redirect());
         }
         if let Some(denial) = Denial::of(error) {
             return self.server.answer_error(tag, ErrorCode::NOT_AUTHORIZED, &denial.to_string());

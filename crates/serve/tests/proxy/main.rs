@@ -3,6 +3,7 @@
 
 mod bed;
 mod caching;
+mod cluster;
 mod guarded;
 mod origins;
 

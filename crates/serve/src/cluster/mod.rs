@@ -1,0 +1,307 @@
+//! Several proxies that share the files of their origins, so that each file is in the cache of one
+//! of them. There is no manager: each node knows all others, and sends a client to the owner of its
+//! file. A node that does not answer is left out until it does.
+
+mod health;
+mod node;
+mod sent;
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use mutex::Mutex;
+use tokio::time::Instant;
+
+pub use self::node::Node;
+use self::node::ranked;
+pub use self::sent::{SentElsewhere, SentRequest};
+
+/// How often the name of a cluster is resolved again.
+const RESOLVE: Duration = Duration::from_secs(10);
+/// A file that clients open more often than this within [`HOT_TIME`] is hot.
+const HOT_OPENS: u32 = 8;
+const HOT_TIME: Duration = Duration::from_secs(10);
+/// Most files whose opens are counted.
+const COUNTED_MAX: usize = 4096;
+
+/// The nodes of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Nodes {
+    Listed(Vec<Node>),
+    /// All addresses of this name.
+    Named(Node),
+}
+
+/// The cluster that a proxy is a node of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusterSettings {
+    pub nodes: Nodes,
+    /// This node, as it is among the nodes; `None` with a name, whose address is one of this
+    /// machine.
+    pub own: Option<Node>,
+}
+
+/// The nodes, and which of them answer. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Cluster(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    nodes: Nodes,
+    own: Option<Node>,
+    members: Mutex<Members>,
+    opens: Mutex<HashMap<String, Opens>>,
+    clients_sent: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Members {
+    own: Option<Node>,
+    others: Vec<Member>,
+}
+
+/// Counts of a cluster; zeros without one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClusterFigures {
+    /// Other nodes, and those of them that answer.
+    pub nodes: u64,
+    pub up: u64,
+    /// Requests whose clients were sent to another node.
+    pub clients_sent: u64,
+}
+
+/// Another node.
+#[derive(Debug, Clone)]
+struct Member {
+    node: Node,
+    is_up: bool,
+}
+
+/// Opens of a file by clients of this node.
+#[derive(Debug)]
+struct Opens {
+    since: Instant,
+    count: u32,
+}
+
+impl ClusterSettings {
+    /// # Errors
+    /// A text: this node is not among those that are listed.
+    pub fn check(&self) -> Result<(), String> {
+        match (&self.nodes, &self.own) {
+            (Nodes::Listed(nodes), Some(own)) if !nodes.contains(own) => {
+                Err(format!("{own} is this node, and not in the list of nodes"))
+            }
+            (Nodes::Listed(_), None) => {
+                Err("which of the nodes is this one? own = \"HOST:PORT\"".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Cluster {
+    /// Watches the other nodes, on the present tokio runtime.
+    ///
+    /// # Errors
+    /// As [`ClusterSettings::check`].
+    pub fn start(settings: &ClusterSettings) -> io::Result<Self> {
+        let invalid = |text| io::Error::new(io::ErrorKind::InvalidInput, text);
+        settings.check().map_err(invalid)?;
+        let cluster = Cluster::new(settings);
+        tokio::spawn(health::watch(Arc::downgrade(&cluster.0)));
+        Ok(cluster)
+    }
+
+    fn new(settings: &ClusterSettings) -> Self {
+        let ClusterSettings { nodes, own } = settings.clone();
+        let inner = Inner {
+            nodes,
+            own,
+            members: Mutex::default(),
+            opens: Mutex::default(),
+            clients_sent: AtomicU64::new(0),
+        };
+        if let Nodes::Listed(nodes) = &inner.nodes {
+            inner.set_members(nodes.clone());
+        }
+        Cluster(Arc::new(inner))
+    }
+
+    /// The node that a client is sent to for a file; `None` where it is served here. `tried` are
+    /// hosts that the client could not reach.
+    pub fn elsewhere(&self, file: &str, tried: &[&str]) -> Option<Node> {
+        let is_hot = self.0.is_hot(file);
+        let members = self.0.members.lock();
+        let own = members.own.as_ref()?;
+        let may_serve =
+            |member: &&Member| member.is_up && !tried.iter().any(|host| *host == member.node.host);
+        let up = members.others.iter().filter(may_serve).map(|member| &member.node);
+        let ranked = ranked(up.chain([own]), file);
+        // Clients of a hot file are divided between its owner and the next node.
+        let chosen = match (is_hot, ranked.get(1)) {
+            (Some(turn), Some(second)) if turn % 2 == 1 => *second,
+            _ => *ranked.first()?,
+        };
+        let elsewhere = (chosen != own).then(|| chosen.clone());
+        self.0.clients_sent.fetch_add(elsewhere.is_some().into(), Ordering::Relaxed);
+        elsewhere
+    }
+
+    pub fn figures(&self) -> ClusterFigures {
+        let members = self.0.members.lock();
+        let up = members.others.iter().filter(|member| member.is_up).count();
+        let clients_sent = self.0.clients_sent.load(Ordering::Relaxed);
+        ClusterFigures { nodes: members.others.len() as u64, up: up as u64, clients_sent }
+    }
+}
+
+impl Inner {
+    /// Counts an open; of a hot file the number of opens since it is hot.
+    fn is_hot(&self, file: &str) -> Option<u32> {
+        let mut opens = self.opens.lock();
+        let now = Instant::now();
+        if opens.len() >= COUNTED_MAX && !opens.contains_key(file) {
+            opens.retain(|_, opens| now - opens.since < HOT_TIME);
+            if opens.len() >= COUNTED_MAX {
+                return None;
+            }
+        }
+        let counted = opens.entry(file.to_owned()).or_insert(Opens { since: now, count: 0 });
+        if now - counted.since >= HOT_TIME {
+            *counted = Opens { since: now, count: 0 };
+        }
+        counted.count += 1;
+        counted.count.checked_sub(HOT_OPENS + 1)
+    }
+
+    /// Sets the nodes; those that were known keep their state, new ones are taken for up.
+    fn set_members(&self, nodes: Vec<Node>) {
+        let own = self.own.clone().or_else(|| nodes.iter().find(|node| is_here(node)).cloned());
+        let mut members = self.members.lock();
+        let before = std::mem::take(&mut members.others);
+        let state = |node: &Node| before.iter().find(|member| member.node == *node);
+        let others = nodes.into_iter().filter(|node| Some(node) != own.as_ref());
+        let member = |node: Node| Member { is_up: state(&node).is_none_or(|m| m.is_up), node };
+        let others: Vec<Member> = others.map(member).collect();
+        members.others = others;
+        members.own = own;
+    }
+
+    fn set_up(&self, node: &Node, is_up: bool) {
+        let mut members = self.members.lock();
+        if let Some(member) = members.others.iter_mut().find(|member| member.node == *node)
+            && member.is_up != is_up
+        {
+            member.is_up = is_up;
+            match is_up {
+                true => tracing::info!(%node, "a node of the cluster answers again"),
+                false => tracing::warn!(%node, "a node of the cluster does not answer"),
+            }
+        }
+    }
+}
+
+/// Whether a node's address is one of this machine: only such addresses can be bound.
+fn is_here(node: &Node) -> bool {
+    let Ok(address) = node.host.parse::<IpAddr>() else { return false };
+    std::net::UdpSocket::bind(SocketAddr::new(address, 0)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(number: usize) -> Node {
+        Node { host: format!("10.0.0.{number}"), port: 1094 }
+    }
+
+    fn cluster(own: usize) -> Cluster {
+        let nodes = Nodes::Listed((1..=4).map(node).collect());
+        Cluster::new(&ClusterSettings { nodes, own: Some(node(own)) })
+    }
+
+    fn file(number: usize) -> String {
+        format!("root://origin//store/{number}.root")
+    }
+
+    /// Where a client of a node ends up.
+    fn served(cluster: &Cluster, own: usize, file: &str) -> Node {
+        cluster.elsewhere(file, &[]).unwrap_or_else(|| node(own))
+    }
+
+    #[tokio::test]
+    async fn all_nodes_send_clients_of_a_file_to_the_same_one() {
+        let clusters: Vec<Cluster> = (1..=4).map(cluster).collect();
+        for number in 0..200 {
+            let file = file(number);
+            let owner = served(&clusters[0], 1, &file);
+            for (at, cluster) in clusters.iter().enumerate() {
+                assert_eq!(served(cluster, at + 1, &file), owner);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn files_of_a_node_that_is_down_go_to_all_others() {
+        let cluster = cluster(1);
+        let before: Vec<Node> = (0..400).map(|n| served(&cluster, 1, &file(n))).collect();
+        cluster.0.set_up(&node(2), false);
+        let mut takers = std::collections::BTreeSet::new();
+        for (number, before) in before.iter().enumerate() {
+            let after = served(&cluster, 1, &file(number));
+            assert_ne!(after, node(2));
+            match *before == node(2) {
+                true => drop(takers.insert(after)),
+                false => assert_eq!(after, *before),
+            }
+        }
+        assert_eq!(takers.len(), 3);
+        cluster.0.set_up(&node(2), true);
+        assert_eq!(served(&cluster, 1, &file(0)), before[0]);
+    }
+
+    /// A client that could not reach a node does not wait until this one knows.
+    #[tokio::test]
+    async fn a_client_is_not_sent_where_it_has_tried() {
+        let cluster = cluster(1);
+        for number in 0..100 {
+            let file = file(number);
+            let Some(owner) = cluster.elsewhere(&file, &[]) else { continue };
+            assert_ne!(cluster.elsewhere(&file, &[&owner.host]), Some(owner));
+            let all = ["10.0.0.2", "10.0.0.3", "10.0.0.4"];
+            assert_eq!(cluster.elsewhere(&file, &all), None);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn clients_of_a_hot_file_are_divided_between_two_nodes() {
+        let cluster = cluster(1);
+        let mut counts = std::collections::BTreeMap::new();
+        for _ in 0..HOT_OPENS + 100 {
+            *counts.entry(served(&cluster, 1, &file(7))).or_insert(0) += 1;
+        }
+        assert_eq!(counts.len(), 2, "{counts:?}");
+        assert!(counts.values().all(|count| *count >= 50), "{counts:?}");
+        tokio::time::advance(HOT_TIME).await;
+        let owner = served(&cluster, 1, &file(7));
+        assert!((0..HOT_OPENS - 1).all(|_| served(&cluster, 1, &file(7)) == owner));
+        (0..2 * COUNTED_MAX).for_each(|n| drop(cluster.elsewhere(&file(n), &[])));
+        assert!(cluster.0.opens.lock().len() <= COUNTED_MAX);
+    }
+
+    #[test]
+    fn a_node_knows_which_one_it_is() {
+        let nodes = Nodes::Listed(vec![node(1), node(2)]);
+        let check = |own| ClusterSettings { nodes: nodes.clone(), own }.check();
+        assert!(check(Some(node(1))).is_ok());
+        assert!(check(Some(node(9))).unwrap_err().contains("10.0.0.9:1094"));
+        assert!(check(None).unwrap_err().contains("own"));
+        assert!(is_here(&"127.0.0.1:1094".parse().unwrap()));
+        assert!(!is_here(&"192.0.2.1:1094".parse().unwrap()));
+    }
+}
