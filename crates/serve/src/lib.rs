@@ -259,7 +259,6 @@ impl Shared {
     /// Serves one connection in the protocol that its first byte shows, until it ends or its place
     /// is needed.
     async fn serve(&self, stream: TcpStream, client: Client) {
-        // Where this client has found the server, and others will.
         let Ok(here) = stream.local_addr() else { return };
         let client = Arc::new(client);
         let files = self.files.clone();

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{Instant, timeout};
 
-use super::{Inner, Node, Nodes, RESOLVE};
+use super::{ClusterInner, Node, Nodes, RESOLVE};
 
 /// Time between two checks of a node.
 const CHECK: Duration = Duration::from_millis(400);
@@ -20,7 +20,7 @@ const ANSWER: Duration = Duration::from_millis(500);
 const STATUS_BYTES: usize = 16;
 
 /// Checks the nodes until their cluster is gone.
-pub async fn watch(cluster: Weak<Inner>) {
+pub async fn watch(cluster: Weak<ClusterInner>) {
     let mut resolved: Option<Instant> = None;
     loop {
         let Some(cluster) = cluster.upgrade() else { return };
@@ -39,7 +39,7 @@ pub async fn watch(cluster: Weak<Inner>) {
     }
 }
 
-async fn check_all(cluster: &Arc<Inner>) {
+async fn check_all(cluster: &Arc<ClusterInner>) {
     let others: Vec<Node> =
         cluster.members.lock().others.iter().map(|member| member.node.clone()).collect();
     let checks = others.iter().map(|node| async move {

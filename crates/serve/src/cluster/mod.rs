@@ -47,10 +47,10 @@ pub struct ClusterSettings {
 
 /// The nodes, and which of them answer. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Cluster(Arc<Inner>);
+pub struct Cluster(Arc<ClusterInner>);
 
 #[derive(Debug)]
-struct Inner {
+struct ClusterInner {
     nodes: Nodes,
     own: Option<Node>,
     members: Mutex<Members>,
@@ -119,7 +119,7 @@ impl Cluster {
 
     fn new(settings: &ClusterSettings) -> Self {
         let ClusterSettings { nodes, own } = settings.clone();
-        let inner = Inner {
+        let inner = ClusterInner {
             nodes,
             own,
             members: Mutex::default(),
@@ -160,7 +160,7 @@ impl Cluster {
     }
 }
 
-impl Inner {
+impl ClusterInner {
     /// Counts an open; of a hot file the number of opens since it is hot.
     fn is_hot(&self, file: &str) -> Option<u32> {
         let mut opens = self.opens.lock();

@@ -27,7 +27,7 @@ use crate::error::{Error, Result};
 use directory::OpenDirectory;
 pub use existing::Existing;
 use free::Free;
-pub use tables::{DirectoryId, TableDestination, TableId};
+pub use tables::{DirectoryId, TableId};
 use tables::{OpenTable, OpenTables};
 
 /// The version of ROOT whose files these are like (`fVersion`).
@@ -146,6 +146,27 @@ struct NamedObject {
     compression: Compression,
     /// The cycle of the object of the file as it was, in whose place it is listed.
     replaces: Option<u16>,
+}
+
+/// A file that is written, and the directory of a table in it.
+pub struct TableDestination<'a> {
+    pub writer: &'a mut FileWriter,
+    pub directory: DirectoryId,
+}
+
+impl TableDestination<'_> {
+    /// The same for one call.
+    pub fn again(&mut self) -> TableDestination<'_> {
+        TableDestination { writer: self.writer, directory: self.directory }
+    }
+
+    /// The next record's place.
+    ///
+    /// # Errors
+    /// As [`FileWriter::place`].
+    pub fn place(&mut self) -> Result<RecordPlace> {
+        self.writer.place(self.directory)
+    }
 }
 
 impl FileWriter {

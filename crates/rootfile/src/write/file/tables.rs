@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Index;
 
-use super::FileWriter;
-use crate::Result;
-use crate::write::table::{RecordPlace, TableWriter};
+use crate::write::table::TableWriter;
 
 /// A directory of the file; [`DirectoryId::TOP`] is there from the beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,27 +12,6 @@ pub struct DirectoryId(pub(super) usize);
 
 impl DirectoryId {
     pub const TOP: DirectoryId = DirectoryId(0);
-}
-
-/// A file that is written, and the directory of a table in it.
-pub struct TableDestination<'a> {
-    pub writer: &'a mut FileWriter,
-    pub directory: DirectoryId,
-}
-
-impl TableDestination<'_> {
-    /// The same for one call.
-    pub fn again(&mut self) -> TableDestination<'_> {
-        TableDestination { writer: self.writer, directory: self.directory }
-    }
-
-    /// The next record's place.
-    ///
-    /// # Errors
-    /// As [`FileWriter::place`].
-    pub fn place(&mut self) -> Result<RecordPlace> {
-        self.writer.place(self.directory)
-    }
 }
 
 /// A table of the file.

@@ -178,9 +178,9 @@ fn a_credential_needs_rules() {
 }
 
 /// A network without servers.
-struct Nowhere;
+struct Unreachable;
 
-impl Network for Nowhere {
+impl Network for Unreachable {
     fn connect(&self, _: &str, _: u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
         Box::pin(async { Err(io::ErrorKind::ConnectionRefused.into()) })
     }
@@ -189,7 +189,7 @@ impl Network for Nowhere {
 /// Regression: each token of a client left a server with its secret in the reader for good.
 #[tokio::test(start_paused = true)]
 async fn a_token_that_is_given_back_leaves_no_server_behind() {
-    let network: Arc<dyn Network> = Arc::new(Nowhere);
+    let network: Arc<dyn Network> = Arc::new(Unreachable);
     let remote = Remote::start(remote::Config::default(), network.clone());
     let mut servers = Vec::new();
     for number in 0..20 {
