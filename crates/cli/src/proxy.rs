@@ -218,6 +218,7 @@ fn plan(arguments: ProxyArguments) -> Result<Plan, Failure> {
     site.apply(&mut settings)?;
     let http_port = arguments.http_port.or(site.http_port);
     let drain = Duration::from_secs(arguments.drain.or(site.drain).unwrap_or(DRAIN_SECONDS));
+    let cluster = site.cluster()?;
     let access_log = access_log.or(site.access_log);
     let forwarding = Forwarding { settings, origins, secret, access_log };
     let prefix = forwarding.prefix();
@@ -225,7 +226,7 @@ fn plan(arguments: ProxyArguments) -> Result<Plan, Failure> {
     let select = select || site.select;
     let config =
         Config { address, port, http_port, select, limits, protection, ..Config::of(content) };
-    Ok(Plan { config, forwards, prefix, drain, cluster: site.cluster()?, source })
+    Ok(Plan { config, forwards, prefix, drain, cluster, source })
 }
 
 /// Serves a site: HUP has the files read again, TERM ends it after the transfers under way.

@@ -76,7 +76,7 @@ impl Incoming {
     /// As [`Incoming::next`].
     pub async fn begun(&mut self) -> Result<()> {
         while !self.is_begun {
-            match self.messages.next()? {
+            match self.messages.next_message()? {
                 Some(Message::Schema(schema)) => self.begin(&schema)?,
                 Some(Message::Batch(_)) => return Err(unfit("a batch before its schema")),
                 None if self.supplied().await? => {}
@@ -93,7 +93,7 @@ impl Incoming {
     /// `Corrupt` for an answer that does not fit the request; an error of the connection.
     pub async fn next(&mut self) -> Result<Option<Batch>> {
         loop {
-            match self.messages.next()? {
+            match self.messages.next_message()? {
                 Some(Message::Schema(_)) => return Err(unfit("it has two schemas")),
                 Some(Message::Batch(batch)) => return self.take(&batch).map(Some),
                 None if self.supplied().await? => {}

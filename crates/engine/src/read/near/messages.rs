@@ -65,7 +65,7 @@ impl Messages {
     /// # Errors
     /// `Corrupt` for bytes that are no stream of Arrow; `LimitReached` for a batch that is too
     /// long.
-    pub fn next(&mut self) -> Result<Option<Message>> {
+    pub fn next_message(&mut self) -> Result<Option<Message>> {
         let Some((mark, behind)) = self.bytes.split_first_chunk::<4>() else { return Ok(None) };
         let Some((length, behind)) = behind.split_first_chunk::<4>() else { return Ok(None) };
         if *mark != CONTINUES || self.is_ended {
@@ -195,7 +195,7 @@ pub fn rows(bytes: &[u8], piece: usize, decoded_max: u64) -> Result<u64> {
     let mut rows = 0;
     for part in bytes.chunks(piece.max(1)) {
         messages.supply(part);
-        while let Some(message) = messages.next()? {
+        while let Some(message) = messages.next_message()? {
             if let Message::Batch(batch) = message {
                 rows += batch.num_rows() as u64;
             }

@@ -274,6 +274,7 @@ mod tests {
     use crate::fetch::driver::scheduler_traits;
     use crate::fetch::files::ServerState;
     use crate::fetch::trace::Trace;
+    use crate::near::memory::NearMemory;
     use crate::source::local::LocalServer;
     use crate::source::network::Tcp;
     use crate::source::{DriverLink, Server, ServerTraits};
@@ -375,7 +376,9 @@ mod tests {
         let config = Config { runtime_folder, connections_shared: 1, ..Config::default() };
         let clock = Clock::start();
         let network = Arc::new(Tcp::new(SECOND));
-        let mut driver = Driver::new(config, network, clock, Trace::new(clock), Arc::default());
+        let trace = Trace::new(clock);
+        let near = Arc::new(NearMemory::new(&config, clock));
+        let mut driver = Driver::new(config, network, clock, trace, Arc::default(), near);
         let named = Arc::new(Named::default());
         let traits = scheduler_traits(&named.traits());
         let server = driver.scheduler.add_server(clock.now(), traits);
