@@ -104,7 +104,7 @@ impl ReadSize {
     /// Bytes of the server's answer.
     pub fn answer(self, share: f64) -> u64 {
         let entries = (self.wanted as f64 * share) as u64;
-        let bytes = self.answer.unwrap_or(entries / 8 * ANSWER_EIGHTHS);
+        let bytes = self.answer.unwrap_or((entries / 8).saturating_mul(ANSWER_EIGHTHS));
         bytes.saturating_add(ANSWER_BYTES)
     }
 }
