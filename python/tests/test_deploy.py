@@ -56,9 +56,14 @@ def names_of_the_page() -> set[str]:
 def names_of_the_file() -> set[str]:
     """The names of site.toml, also those in a comment."""
     lines = (DEPLOY / "site.toml").read_text().splitlines()
-    names, table = set(), ""
+    names: set[str] = set()
+    table = ""
     for line in lines:
-        if found := re.fullmatch(r"(?:# )?\[(\w+)\]", line):
+        if found := re.fullmatch(r"(?:# )?\[\[(\w+)\]\]", line):
+            # One of several tables, whose names are in a section of their own.
+            names.add(found.group(1))
+            table = "settings"
+        elif found := re.fullmatch(r"(?:# )?\[(\w+)\]", line):
             table = found.group(1)
         elif (found := re.match(r"(?:# )?([\w-]+) = ", line)) and table != "settings":
             names.add(f"{table}.{found.group(1)}" if table else found.group(1))
@@ -74,10 +79,14 @@ def test_the_page_has_all_names_of_the_configuration(tmp_path: Path) -> None:
     _, _, expected = done.stderr.partition("expected one of ")
     known = set(re.findall(r"`([\w-]+)`", expected))
     assert known == {name.partition(".")[0] for name in names_of_the_page()}
-    path.write_text("[tls]\nnone = 1\n")
-    _, _, expected = check(path).stderr.partition("expected ")
-    known = {f"tls.{name}" for name in re.findall(r"`([\w-]+)`", expected)}
-    assert known == {name for name in names_of_the_page() if "." in name}
+    dotted = {name for name in names_of_the_page() if "." in name}
+    for table in ("tls", "cluster"):
+        path.write_text(f"[{table}]\nnone = 1\n")
+        _, _, expected = check(path).stderr.partition("expected ")
+        known = {f"{table}.{name}" for name in re.findall(r"`([\w-]+)`", expected)}
+        assert known == {name for name in dotted if name.startswith(f"{table}.")}
+        dotted -= known
+    assert not dotted
 
 
 def test_names_of_the_configuration_are_on_the_page(tmp_path: Path) -> None:

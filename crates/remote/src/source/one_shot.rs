@@ -251,8 +251,8 @@ pub async fn document(
 }
 
 /// Another server that has a file, by opening it at a redirector, with the hosts that have been
-/// tried and why that was not enough (`enoent`, `ioerr`, `resel`: more are wanted; ...). None where
-/// the server has the file itself.
+/// tried and why that was not enough (`enoent`, `ioerr`, `resel`: more are wanted; ...). A server
+/// that has the file itself, as a node of a cluster of caches may, is told the same again.
 ///
 /// # Errors
 /// `NotFound` where there is no other; an error of the request.
@@ -261,7 +261,7 @@ pub async fn another(
     tried: &[(String, &str)],
     config: &Config,
     network: Arc<dyn Network>,
-) -> Result<Option<Address>> {
+) -> Result<Address> {
     let hosts: Vec<&str> = tried.iter().map(|(host, _)| &**host).collect();
     let reasons: Vec<&str> = tried.iter().map(|(_, why)| *why).collect();
     let tried = format!("tried={}&triedrc={}", hosts.join(","), reasons.join(","));
@@ -270,10 +270,7 @@ pub async fn another(
     // One byte shows more than an open: that it can be read.
     let question = |file| Command::Open { request: REQUEST, file, part: FileEnd::Head(1) };
     let (at, _) = ask(&url, config, network, question).await?;
-    if at == url {
-        return Ok(None);
-    }
-    Ok(Some(forget_tried(&at)))
+    Ok(if at == url { url } else { forget_tried(&at) })
 }
 
 /// Removes the list of servers that have been tried: it concerns the redirector, and only once.

@@ -355,7 +355,7 @@ impl Question {
         }
         let Some(tried) = &self.tried else { return Ok(FileLocations::default()) };
         let another = one_shot::another(&self.origin, tried, &config, network).await?;
-        Ok(self.new_of(FileLocations::from(Vec::from_iter(another))))
+        Ok(self.new_of(FileLocations::from(vec![another])))
     }
 
     fn new_of(&self, mut locations: FileLocations) -> FileLocations {
