@@ -6,7 +6,8 @@ mod health;
 mod node;
 mod sent;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{Hash, Hasher};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use mutex::Mutex;
 use tokio::time::Instant;
+use twox_hash::XxHash64;
 
 pub use self::node::Node;
 use self::node::ranked;
@@ -22,8 +24,8 @@ pub use self::sent::{SentElsewhere, SentRequest};
 
 /// How often the name of a cluster is resolved again.
 const RESOLVE: Duration = Duration::from_secs(10);
-/// A file that clients open more often than this within [`HOT_TIME`] is hot.
-const HOT_OPENS: u32 = 8;
+/// A file that clients of more addresses than this open within [`HOT_TIME`] is hot.
+const HOT_CLIENTS: usize = 8;
 const HOT_TIME: Duration = Duration::from_secs(10);
 /// Most files whose opens are counted.
 const COUNTED_MAX: usize = 4096;
@@ -81,11 +83,12 @@ struct Member {
     is_up: bool,
 }
 
-/// Opens of a file by clients of this node.
+/// Clients of this node that have opened a file. One client opens it on many connections.
 #[derive(Debug)]
 struct Opens {
     since: Instant,
-    count: u32,
+    /// At most one more than [`HOT_CLIENTS`].
+    clients: BTreeSet<IpAddr>,
 }
 
 impl ClusterSettings {
@@ -134,8 +137,8 @@ impl Cluster {
 
     /// The node that a client is sent to for a file; `None` where it is served here. `tried` are
     /// hosts that the client could not reach.
-    pub fn elsewhere(&self, file: &str, tried: &[&str]) -> Option<Node> {
-        let is_hot = self.0.is_hot(file);
+    pub fn elsewhere(&self, file: &str, client: IpAddr, tried: &[&str]) -> Option<Node> {
+        let is_hot = self.0.is_hot(file, client);
         let members = self.0.members.lock();
         let own = members.own.as_ref()?;
         let may_serve =
@@ -143,8 +146,8 @@ impl Cluster {
         let up = members.others.iter().filter(may_serve).map(|member| &member.node);
         let ranked = ranked(up.chain([own]), file);
         // Clients of a hot file are divided between its owner and the next node.
-        let chosen = match (is_hot, ranked.get(1)) {
-            (Some(turn), Some(second)) if turn % 2 == 1 => *second,
+        let chosen = match ranked.get(1) {
+            Some(second) if is_hot && is_second(client, file) => *second,
             _ => *ranked.first()?,
         };
         let elsewhere = (chosen != own).then(|| chosen.clone());
@@ -161,22 +164,25 @@ impl Cluster {
 }
 
 impl ClusterInner {
-    /// Counts an open; of a hot file the number of opens since it is hot.
-    fn is_hot(&self, file: &str) -> Option<u32> {
+    /// Notes an open; whether many clients open the file.
+    fn is_hot(&self, file: &str, client: IpAddr) -> bool {
         let mut opens = self.opens.lock();
         let now = Instant::now();
         if opens.len() >= COUNTED_MAX && !opens.contains_key(file) {
             opens.retain(|_, opens| now - opens.since < HOT_TIME);
             if opens.len() >= COUNTED_MAX {
-                return None;
+                return false;
             }
         }
-        let counted = opens.entry(file.to_owned()).or_insert(Opens { since: now, count: 0 });
+        let none = || Opens { since: now, clients: BTreeSet::new() };
+        let counted = opens.entry(file.to_owned()).or_insert_with(none);
         if now - counted.since >= HOT_TIME {
-            *counted = Opens { since: now, count: 0 };
+            *counted = none();
         }
-        counted.count += 1;
-        counted.count.checked_sub(HOT_OPENS + 1)
+        if counted.clients.len() <= HOT_CLIENTS {
+            counted.clients.insert(client);
+        }
+        counted.clients.len() > HOT_CLIENTS
     }
 
     /// Sets the nodes; those that were known keep their state, new ones are taken for up.
@@ -206,6 +212,15 @@ impl ClusterInner {
     }
 }
 
+/// Whether a client belongs to the half that the second node of a hot file serves. All connections
+/// of a client do.
+fn is_second(client: IpAddr, file: &str) -> bool {
+    let mut hasher = XxHash64::with_seed(0);
+    client.hash(&mut hasher);
+    hasher.write(file.as_bytes());
+    hasher.finish() % 2 == 1
+}
+
 /// Whether a node's address is one of this machine: only such addresses can be bound.
 fn is_here(node: &Node) -> bool {
     let Ok(address) = node.host.parse::<IpAddr>() else { return false };
@@ -215,6 +230,9 @@ fn is_here(node: &Node) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::Ipv4Addr;
+
+    const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 1, 1));
 
     fn node(number: usize) -> Node {
         Node { host: format!("10.0.0.{number}"), port: 1094 }
@@ -231,7 +249,7 @@ mod tests {
 
     /// Where a client of a node ends up.
     fn served(cluster: &Cluster, own: usize, file: &str) -> Node {
-        cluster.elsewhere(file, &[]).unwrap_or_else(|| node(own))
+        cluster.elsewhere(file, CLIENT, &[]).unwrap_or_else(|| node(own))
     }
 
     #[tokio::test]
@@ -271,10 +289,10 @@ mod tests {
         let cluster = cluster(1);
         for number in 0..100 {
             let file = file(number);
-            let Some(owner) = cluster.elsewhere(&file, &[]) else { continue };
-            assert_ne!(cluster.elsewhere(&file, &[&owner.host]), Some(owner));
+            let Some(owner) = cluster.elsewhere(&file, CLIENT, &[]) else { continue };
+            assert_ne!(cluster.elsewhere(&file, CLIENT, &[&owner.host]), Some(owner));
             let all = ["10.0.0.2", "10.0.0.3", "10.0.0.4"];
-            assert_eq!(cluster.elsewhere(&file, &all), None);
+            assert_eq!(cluster.elsewhere(&file, CLIENT, &all), None);
         }
     }
 
@@ -282,15 +300,24 @@ mod tests {
     async fn clients_of_a_hot_file_are_divided_between_two_nodes() {
         let cluster = cluster(1);
         let mut counts = std::collections::BTreeMap::new();
-        for _ in 0..HOT_OPENS + 100 {
-            *counts.entry(served(&cluster, 1, &file(7))).or_insert(0) += 1;
+        let served_to = |number: u8| {
+            let client = IpAddr::from([10, 0, 2, number]);
+            cluster.elsewhere(&file(7), client, &[]).unwrap_or_else(|| node(1))
+        };
+        // A single client has many connections.
+        let owner = served_to(0);
+        assert!((0..100).all(|_| served_to(0) == owner));
+        (0..200).for_each(|number| drop(served_to(number)));
+        for number in 0..200 {
+            let node = served_to(number);
+            assert_eq!(served_to(number), node, "one client");
+            *counts.entry(node).or_insert(0) += 1;
         }
         assert_eq!(counts.len(), 2, "{counts:?}");
-        assert!(counts.values().all(|count| *count >= 50), "{counts:?}");
+        assert!(counts.values().all(|count| *count >= 60), "{counts:?}");
         tokio::time::advance(HOT_TIME).await;
-        let owner = served(&cluster, 1, &file(7));
-        assert!((0..HOT_OPENS - 1).all(|_| served(&cluster, 1, &file(7)) == owner));
-        (0..2 * COUNTED_MAX).for_each(|n| drop(cluster.elsewhere(&file(n), &[])));
+        assert!((0..8).all(|number| served_to(number) == owner));
+        (0..2 * COUNTED_MAX).for_each(|n| drop(cluster.elsewhere(&file(n), CLIENT, &[])));
         assert!(cluster.0.opens.lock().len() <= COUNTED_MAX);
     }
 

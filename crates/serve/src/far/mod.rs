@@ -238,7 +238,7 @@ impl FarFiles {
         rules: CacheRules,
     ) -> io::Result<FarFile> {
         let address = self.allowed(guest, name)?;
-        self.has_it_here(&address, name)?;
+        self.has_it_here(guest, &address, name)?;
         let begin = Instant::now();
         let AskedAddress { address, lent: _lent } =
             self.asked(guest, address, rules.cache_use).await?;
@@ -275,7 +275,7 @@ impl FarFiles {
     /// As for [`open`](Self::open).
     pub async fn stat(&self, guest: &Guest, name: Name<'_>) -> io::Result<Stat> {
         let address = self.allowed(guest, name)?;
-        self.has_it_here(&address, name)?;
+        self.has_it_here(guest, &address, name)?;
         let AskedAddress { address, lent: _lent } =
             self.asked(guest, address, CacheUse::Usual).await?;
         Ok(self.opened(&address, CacheUse::Usual).await.map_err(failure)?.0.stat)
@@ -292,7 +292,7 @@ impl FarFiles {
         algorithm: Algorithm,
     ) -> io::Result<Checksum> {
         let address = self.allowed(guest, name)?;
-        self.has_it_here(&address, name)?;
+        self.has_it_here(guest, &address, name)?;
         let AskedAddress { address, lent: _lent } =
             self.asked(guest, address, CacheUse::Usual).await?;
         let remote = self.0.engine.remote();
@@ -315,7 +315,7 @@ impl FarFiles {
     /// As for [`open`](Self::open).
     pub fn look(&self, guest: &Guest, name: Name<'_>) -> io::Result<()> {
         let address = self.allowed(guest, name)?;
-        self.has_it_here(&address, name)
+        self.has_it_here(guest, &address, name)
     }
 
     /// Sets the cluster that this proxy is a node of.
@@ -324,7 +324,7 @@ impl FarFiles {
     }
 
     /// Checks whether clients get a file from this node.
-    fn has_it_here(&self, address: &Address, name: Name<'_>) -> io::Result<()> {
+    fn has_it_here(&self, guest: &Guest, address: &Address, name: Name<'_>) -> io::Result<()> {
         let cluster = self.0.cluster.lock().clone();
         let Some(cluster) = cluster else { return Ok(()) };
         let request = SentRequest::of(name.written);
@@ -332,7 +332,7 @@ impl FarFiles {
             return Ok(());
         }
         let file = address.with_query(None);
-        match cluster.elsewhere(file.as_str(), &request.tried) {
+        match cluster.elsewhere(file.as_str(), guest.client.address(), &request.tried) {
             Some(node) => Err(SentElsewhere::error(node)),
             None => Ok(()),
         }
