@@ -36,7 +36,7 @@ def line_chart(title: str, x_name: str, y_unit: str, series: list[Series]) -> st
         across, bottom = place(number * x_step, 0)
         parts.append(text(across, bottom + 18, f"{number * x_step:g}", anchor="middle"))
     parts.append(text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12, x_name, anchor="middle"))
-    for one, color in zip(series, COLORS, strict=True):
+    for one, color in zip(series, COLORS[: len(series)], strict=True):
         placed = [place(x, y) for x, y in one.points]
         path = " ".join(f"{across},{down}" for across, down in placed)
         width = 3 if one.is_ours else 1.5

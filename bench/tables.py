@@ -63,6 +63,8 @@ def made() -> dict[Path, str]:
     files[ROOT / "docs/distance.svg"] = distance_chart()
     for name, title in CHARTS_OF_JOBS.items():
         files[ROOT / f"docs/{name}.svg"] = jobs_chart(name, title)
+    files[ROOT / "docs/near-distance.svg"] = near_distance_chart()
+    files[ROOT / "docs/near-clients.svg"] = near_clients_chart()
     for name in WITH_BLOCKS:
         files[ROOT / name] = with_blocks((ROOT / name).read_text())
     return files
@@ -368,6 +370,40 @@ def jobs_chart(name: str, title: str) -> str:
     ]
     allowed = [(line["jobs"], line["allowed"]) for line in lines if line["client"] == clients[-1]]
     return line_chart(title, "jobs", "", [*series, Series("the server allows", allowed)])
+
+
+#: Ways of a read in sim/record/near.json, as the pictures have them.
+NEAR_WAYS = {"here": "read here", "at the server": "selected there", "auto": "farroot chooses"}
+
+
+def near_record(part: str) -> list[dict]:
+    return json.loads((SIMULATED / "near.json").read_text())[part]
+
+
+def near_chart(title: str, x_name: str, x: str, lines: list[dict]) -> str:
+    series = [
+        Series(
+            shown_name,
+            [(line[x], line["seconds"]) for line in lines if line["client"] == name],
+            name == "auto",
+        )
+        for name, shown_name in NEAR_WAYS.items()
+    ]
+    return line_chart(title, x_name, "s", series)
+
+
+def near_distance_chart() -> str:
+    lines = near_record("distances")
+    slow = [line for line in lines if line["rate"] == min(each["rate"] for each in lines)]
+    bytes_of = {line["client"]: line["bytes"] for line in slow}
+    here, there = (f"{bytes_of[name] / 1e3:.0f} kB" for name in ("here", "at the server"))
+    title = f"1 % of the entries over 10 Mbit/s: {here} here, {there} from the server (near.json)"
+    return near_chart(title, "round trip, ms", "rtt_ms", slow)
+
+
+def near_clients_chart() -> str:
+    title = "Seconds of a read: a server of 16 cores, 0.1 s each, 640 Mbit/s, 100 ms (near.json)"
+    return near_chart(title, "clients", "clients", near_record("clients"))
 
 
 def growth() -> str:
