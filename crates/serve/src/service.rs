@@ -4,7 +4,7 @@
 use std::io;
 use std::time::Duration;
 
-use crate::cluster::{Cluster, ClusterSettings};
+use crate::cluster::ClusterSettings;
 use crate::far::FarFiles;
 use crate::files::Files;
 use crate::folder::FolderFiles;
@@ -39,16 +39,12 @@ impl Server {
     /// `InvalidInput` where this node is not one of the cluster, and for a folder.
     pub fn set_cluster(&self, settings: Option<&ClusterSettings>) -> io::Result<()> {
         let _inside = self.runtime.as_ref().map(|runtime| runtime.enter());
-        let cluster = settings.map(Cluster::start).transpose()?;
         match &self.files {
-            Files::Folder(_) if cluster.is_some() => {
+            Files::Folder(_) if settings.is_some() => {
                 Err(io::Error::new(io::ErrorKind::InvalidInput, "only proxies share their files"))
             }
             Files::Folder(_) => Ok(()),
-            Files::Far(far) => {
-                far.set_cluster(cluster);
-                Ok(())
-            }
+            Files::Far(far) => far.set_cluster(settings),
         }
     }
 

@@ -251,8 +251,9 @@ pub async fn document(
 }
 
 /// Another server that has a file, by opening it at a redirector, with the hosts that have been
-/// tried and why that was not enough (`enoent`, `ioerr`, `resel`: more are wanted; ...). A server
-/// that has the file itself, as a node of a cluster of caches may, is told the same again.
+/// tried and why that was not enough (`enoent`, `ioerr`, `resel`: more are wanted; ...). If the
+/// redirector serves the file itself, as a node of a cluster of caches may, its address keeps this
+/// list: without it, the redirector would send the next open away.
 ///
 /// # Errors
 /// `NotFound` where there is no other; an error of the request.

@@ -7,35 +7,40 @@ use std::time::Duration;
 use futures::future::join_all;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, lookup_host};
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
-use super::{ClusterInner, Node, Nodes, RESOLVE};
+use super::{ClusterInner, Node};
 
 /// Time between two checks of a node.
 const CHECK: Duration = Duration::from_millis(400);
 /// A node that takes longer than this is down. Together with [`CHECK`] clients are sent to a node
 /// that has died for less than a second.
 const ANSWER: Duration = Duration::from_millis(500);
+/// How often the name of a cluster is resolved again, and after an error.
+const RESOLVED: Duration = Duration::from_secs(10);
+const UNRESOLVED: Duration = Duration::from_secs(1);
 /// Bytes of an answer that are read.
 const STATUS_BYTES: usize = 16;
 
 /// Checks the nodes until their cluster is gone.
 pub async fn watch(cluster: Weak<ClusterInner>) {
-    let mut resolved: Option<Instant> = None;
-    loop {
-        let Some(cluster) = cluster.upgrade() else { return };
-        if let Nodes::Named(name) = &cluster.nodes
-            && resolved.is_none_or(|then| then.elapsed() >= RESOLVE)
-        {
-            // A name that is not resolved now keeps its addresses.
-            if let Ok(nodes) = resolve(name).await {
-                cluster.set_members(nodes);
-                resolved = Some(Instant::now());
-            }
-        }
+    while let Some(cluster) = cluster.upgrade() {
         check_all(&cluster).await;
         drop(cluster);
         tokio::time::sleep(CHECK).await;
+    }
+}
+
+/// Resolves the name of a cluster until that is gone, beside the checks: the DNS may take longer
+/// than a node that has died. A name that is not resolved now keeps its addresses.
+pub async fn resolve_again(cluster: Weak<ClusterInner>, name: Node) {
+    while cluster.strong_count() > 0 {
+        let resolved = resolve(&name).await;
+        let pause = if resolved.is_ok() { RESOLVED } else { UNRESOLVED };
+        if let (Ok(nodes), Some(cluster)) = (resolved, cluster.upgrade()) {
+            cluster.set_members(nodes);
+        }
+        tokio::time::sleep(pause).await;
     }
 }
 

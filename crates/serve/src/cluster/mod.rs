@@ -22,8 +22,6 @@ pub use self::node::Node;
 use self::node::ranked;
 pub use self::sent::{SentElsewhere, SentRequest};
 
-/// How often the name of a cluster is resolved again.
-const RESOLVE: Duration = Duration::from_secs(10);
 /// A file that clients of more addresses than this open within [`HOT_TIME`] is hot.
 const HOT_CLIENTS: usize = 8;
 const HOT_TIME: Duration = Duration::from_secs(10);
@@ -53,8 +51,7 @@ pub struct Cluster(Arc<ClusterInner>);
 
 #[derive(Debug)]
 struct ClusterInner {
-    nodes: Nodes,
-    own: Option<Node>,
+    settings: ClusterSettings,
     members: Mutex<Members>,
     opens: Mutex<HashMap<String, Opens>>,
     clients_sent: AtomicU64,
@@ -116,20 +113,22 @@ impl Cluster {
         let invalid = |text| io::Error::new(io::ErrorKind::InvalidInput, text);
         settings.check().map_err(invalid)?;
         let cluster = Cluster::new(settings);
-        tokio::spawn(health::watch(Arc::downgrade(&cluster.0)));
+        let inner = Arc::downgrade(&cluster.0);
+        if let Nodes::Named(name) = &settings.nodes {
+            tokio::spawn(health::resolve_again(inner.clone(), name.clone()));
+        }
+        tokio::spawn(health::watch(inner));
         Ok(cluster)
     }
 
     fn new(settings: &ClusterSettings) -> Self {
-        let ClusterSettings { nodes, own } = settings.clone();
         let inner = ClusterInner {
-            nodes,
-            own,
+            settings: settings.clone(),
             members: Mutex::default(),
             opens: Mutex::default(),
             clients_sent: AtomicU64::new(0),
         };
-        if let Nodes::Listed(nodes) = &inner.nodes {
+        if let Nodes::Listed(nodes) = &settings.nodes {
             inner.set_members(nodes.clone());
         }
         Cluster(Arc::new(inner))
@@ -153,6 +152,10 @@ impl Cluster {
         let elsewhere = (chosen != own).then(|| chosen.clone());
         self.0.clients_sent.fetch_add(elsewhere.is_some().into(), Ordering::Relaxed);
         elsewhere
+    }
+
+    pub fn settings(&self) -> &ClusterSettings {
+        &self.0.settings
     }
 
     pub fn figures(&self) -> ClusterFigures {
@@ -187,7 +190,8 @@ impl ClusterInner {
 
     /// Sets the nodes; those that were known keep their state, new ones are taken for up.
     fn set_members(&self, nodes: Vec<Node>) {
-        let own = self.own.clone().or_else(|| nodes.iter().find(|node| is_here(node)).cloned());
+        let own =
+            self.settings.own.clone().or_else(|| nodes.iter().find(|node| is_here(node)).cloned());
         let mut members = self.members.lock();
         let before = std::mem::take(&mut members.others);
         let state = |node: &Node| before.iter().find(|member| member.node == *node);

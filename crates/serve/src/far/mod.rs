@@ -48,7 +48,7 @@ use self::service_tokens::ServiceTokens;
 use self::written::WrittenFiles;
 use crate::access::ServedPlace;
 use crate::clients::{Client, FilePlace};
-use crate::cluster::{Cluster, SentElsewhere, SentRequest};
+use crate::cluster::{Cluster, ClusterSettings, SentElsewhere, SentRequest};
 use crate::files::Name;
 use crate::folder::Stat;
 use crate::guest::Guest;
@@ -237,11 +237,9 @@ impl FarFiles {
         name: Name<'_>,
         rules: CacheRules,
     ) -> io::Result<FarFile> {
-        let address = self.allowed(guest, name)?;
-        self.has_it_here(guest, &address, name)?;
         let begin = Instant::now();
         let AskedAddress { address, lent: _lent } =
-            self.asked(guest, address, rules.cache_use).await?;
+            self.served(guest, name, rules.cache_use).await?;
         let place = guest.client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
         let opened = self.opened(&address, rules.cache_use).await.map_err(failure)?;
         let was_too_old = is_too_old(&opened.0, &opened.1, rules.age_max);
@@ -274,10 +272,8 @@ impl FarFiles {
     /// # Errors
     /// As for [`open`](Self::open).
     pub async fn stat(&self, guest: &Guest, name: Name<'_>) -> io::Result<Stat> {
-        let address = self.allowed(guest, name)?;
-        self.has_it_here(guest, &address, name)?;
         let AskedAddress { address, lent: _lent } =
-            self.asked(guest, address, CacheUse::Usual).await?;
+            self.served(guest, name, CacheUse::Usual).await?;
         Ok(self.opened(&address, CacheUse::Usual).await.map_err(failure)?.0.stat)
     }
 
@@ -291,10 +287,8 @@ impl FarFiles {
         name: Name<'_>,
         algorithm: Algorithm,
     ) -> io::Result<Checksum> {
-        let address = self.allowed(guest, name)?;
-        self.has_it_here(guest, &address, name)?;
         let AskedAddress { address, lent: _lent } =
-            self.asked(guest, address, CacheUse::Usual).await?;
+            self.served(guest, name, CacheUse::Usual).await?;
         let remote = self.0.engine.remote();
         remote.checksum(address.as_str(), Some(algorithm)).await.map_err(failure)
     }
@@ -309,32 +303,52 @@ impl FarFiles {
         self.0.account.select()
     }
 
-    /// Whether rules let a client read a file. Its origin is not asked.
+    /// Whether a client gets a file from this node. The origin is not asked.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
     pub fn look(&self, guest: &Guest, name: Name<'_>) -> io::Result<()> {
+        self.allowed_here(guest, name).map(drop)
+    }
+
+    /// Makes this proxy a node of a cluster, on the present tokio runtime. A cluster that it is a
+    /// node of already goes on: it knows which nodes answer.
+    ///
+    /// # Errors
+    /// As [`Cluster::start`].
+    pub fn set_cluster(&self, settings: Option<&ClusterSettings>) -> io::Result<()> {
+        let mut cluster = self.0.cluster.lock();
+        if cluster.as_ref().map(Cluster::settings) != settings {
+            *cluster = settings.map(Cluster::start).transpose()?;
+        }
+        Ok(())
+    }
+
+    /// The address of a file that a client may read and gets from this node, with the credential
+    /// that its origin is shown.
+    async fn served(
+        &self,
+        guest: &Guest,
+        name: Name<'_>,
+        cache_use: CacheUse,
+    ) -> io::Result<AskedAddress> {
+        let address = self.allowed_here(guest, name)?;
+        self.asked(guest, address, cache_use).await
+    }
+
+    /// The address of a file that a client may read and gets from this node.
+    fn allowed_here(&self, guest: &Guest, name: Name<'_>) -> io::Result<Address> {
         let address = self.allowed(guest, name)?;
-        self.has_it_here(guest, &address, name)
-    }
-
-    /// Sets the cluster that this proxy is a node of.
-    pub fn set_cluster(&self, cluster: Option<Cluster>) {
-        *self.0.cluster.lock() = cluster;
-    }
-
-    /// Checks whether clients get a file from this node.
-    fn has_it_here(&self, guest: &Guest, address: &Address, name: Name<'_>) -> io::Result<()> {
         let cluster = self.0.cluster.lock().clone();
-        let Some(cluster) = cluster else { return Ok(()) };
+        let Some(cluster) = cluster else { return Ok(address) };
         let request = SentRequest::of(name.written);
         if request.is_sent {
-            return Ok(());
+            return Ok(address);
         }
         let file = address.with_query(None);
         match cluster.elsewhere(file.as_str(), guest.client.address(), &request.tried) {
             Some(node) => Err(SentElsewhere::error(node)),
-            None => Ok(()),
+            None => Ok(address),
         }
     }
 

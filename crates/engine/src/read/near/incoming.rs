@@ -52,7 +52,7 @@ impl Incoming {
         Incoming { answer, messages, like, left: entries, has_cut, is_begun: false, so_far }
     }
 
-    /// Counts of what has come.
+    /// Counts of the entries and bytes that have arrived.
     pub fn so_far(&self) -> AnswerSoFar {
         self.so_far
     }
