@@ -27,24 +27,24 @@ class Link:
     """A setting of the far host's link."""
 
     rtt_ms: float
-    knobs: str = "rate=1gbit flow-rate=none loss=0"
+    options: str = "rate=1gbit flow-rate=none loss=0"
 
     @property
     def label(self) -> str:
-        extra = [knob for knob in self.knobs.split() if knob not in Link.knobs.split()]
+        extra = [option for option in self.options.split() if option not in Link.options.split()]
         return " ".join([f"{self.rtt_ms:g} ms", *extra])
 
     @property
     def pipe_bytes(self) -> int:
         """Bytes that it holds: rate x round trip."""
-        rate = next(knob for knob in self.knobs.split() if knob.startswith("rate="))
+        rate = next(option for option in self.options.split() if option.startswith("rate="))
         number, unit = re.fullmatch(r"rate=(\d+)(gbit|mbit|MB/s)", rate).groups()
         per_s = {"gbit": 125_000_000, "mbit": 125_000, "MB/s": 1_000_000}[unit]
         return int(int(number) * per_s * self.rtt_ms / 1000)
 
     @property
     def settings(self) -> list[str]:
-        return [f"delay={self.rtt_ms / 2000:.6f}s", *self.knobs.split()]
+        return [f"delay={self.rtt_ms / 2000:.6f}s", *self.options.split()]
 
 
 @dataclass(frozen=True)

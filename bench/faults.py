@@ -20,7 +20,7 @@ class Fault:
     """Something done to a host, so many seconds after the job has begun (before it: negative).
 
     `host` may be BUSIEST: whichever data server has sent most until then. `action`: kill, stop
-    (SIGSTOP), restart (after a kill), or knobs of farroot-lab set.
+    (SIGSTOP), restart (after a kill), or options of farroot-lab set.
     """
 
     at_s: float
@@ -45,8 +45,8 @@ class Hosts:
                 name = key.removeprefix("FARLAB_").removesuffix("_PIDS").lower()
                 self.pids[name] = [int(pid) for pid in value.split()]
 
-    def set(self, host: str, knobs: str) -> None:
-        command = [self.lab, "set", host, *knobs.split()]
+    def set(self, host: str, options: str) -> None:
+        command = [self.lab, "set", host, *options.split()]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
     def sent(self) -> dict[str, int]:
@@ -86,8 +86,8 @@ class Hosts:
                 self._stopped.update(self.pids[host])
             case "restart":
                 self._restart(host)
-            case knobs:
-                self.set(host, knobs)
+            case options:
+                self.set(host, options)
 
     def mend(self) -> None:
         """Every server is up and running again, for the next job."""

@@ -26,11 +26,11 @@ class Job:
 
 @dataclass(frozen=True)
 class Scenario:
-    """Jobs on the same links. `knobs` are those of each host."""
+    """Jobs on the same links. `options` are those of each host."""
 
     about: str
     file: str
-    knobs: dict[str, str]
+    options: dict[str, str]
     jobs: tuple[Job, ...]
     lab: tuple[str, ...] = ("--host", SECOND)
 
@@ -55,7 +55,7 @@ SCENARIOS = {
     "equal": Scenario(
         about="two equal sources, 20 MB/s each, 100 ms",
         file="flat100",
-        knobs=LIMITED,
+        options=LIMITED,
         jobs=(
             Job("one source", (FIRST,)),
             Job("two sources", BOTH),
@@ -64,7 +64,7 @@ SCENARIOS = {
     "equal-loop": Scenario(
         about="the event loop, event by event, from two equal sources, 20 MB/s each, 100 ms",
         file="eventloop",
-        knobs=LIMITED,
+        options=LIMITED,
         jobs=(
             Job("one source", (FIRST,), means="loop"),
             Job("two sources", BOTH, means="loop"),
@@ -73,7 +73,7 @@ SCENARIOS = {
     "near-far": Scenario(
         about="a near source (20 ms, 5 MB/s) and a far one (140 ms, 20 MB/s)",
         file="flat100",
-        knobs={FIRST: link(20, "5MB/s"), SECOND: link(140, "20MB/s")},
+        options={FIRST: link(20, "5MB/s"), SECOND: link(140, "20MB/s")},
         jobs=(
             Job("the near one", (FIRST,)),
             Job("the far one", (SECOND,)),
@@ -83,7 +83,7 @@ SCENARIOS = {
     "dies": Scenario(
         about="a server is killed, stopped, slowed 50-fold in mid-read; two of 20 MB/s, 100 ms",
         file="flat100",
-        knobs=LIMITED,
+        options=LIMITED,
         jobs=(
             Job("undisturbed", BOTH),
             Job("first killed", BOTH, (Fault(IN_MID_READ_S, FIRST, "kill"),)),
@@ -94,7 +94,7 @@ SCENARIOS = {
     "alone": Scenario(
         about="one source, 20 MB/s, 100 ms: restarted after 3 s, cut for 10 s",
         file="flat100",
-        knobs=LIMITED,
+        options=LIMITED,
         jobs=(
             Job("undisturbed", (FIRST,)),
             Job(
@@ -118,7 +118,7 @@ SCENARIOS = {
     "dead": Scenario(
         about="a server that is not there, or says nothing, from the beginning",
         file="flat100",
-        knobs=LIMITED,
+        options=LIMITED,
         jobs=(
             Job("the second alone", (SECOND,)),
             Job("refused", (FIRST,), (Fault(-1, FIRST, "kill"),), fails=True),
@@ -129,7 +129,7 @@ SCENARIOS = {
     "enough": Scenario(
         about="two sources where one would do: 20 ms, 1 Gbit/s",
         file="h42",
-        knobs={FIRST: link(20, "1gbit"), SECOND: link(20, "1gbit")},
+        options={FIRST: link(20, "1gbit"), SECOND: link(20, "1gbit")},
         jobs=(
             Job("one source", (FIRST,)),
             Job("two sources", BOTH),
@@ -138,7 +138,10 @@ SCENARIOS = {
     "federation": Scenario(
         about="a redirector and three data servers, 20 MB/s each, 100 ms; none of them named",
         file="flat100",
-        knobs={FIRST: link(100), **{host: link(100, "20MB/s") for host in ("one", "two", "three")}},
+        options={
+            FIRST: link(100),
+            **{host: link(100, "20MB/s") for host in ("one", "two", "three")},
+        },
         jobs=(
             Job("undisturbed", (FIRST,)),
             Job("its server killed", (FIRST,), (Fault(IN_MID_READ_S, BUSIEST, "kill"),)),
@@ -150,7 +153,7 @@ SCENARIOS = {
     "poor-first": Scenario(
         about="a redirector that sends to a server of 1 MB/s and knows one of 20 MB/s, 100 ms",
         file="flat100",
-        knobs={FIRST: link(100), **{host: link(100, "20MB/s") for host in ("one", "two")}},
+        options={FIRST: link(100), **{host: link(100, "20MB/s") for host in ("one", "two")}},
         jobs=(
             Job("the good one alone", ("one",), mark_s=5),
             Job("both good", (FIRST,), mark_s=5),
@@ -163,7 +166,7 @@ SCENARIOS = {
     "unequal-copies": Scenario(
         about="33 MB to a disk from servers of 20, 40 and 80 Mbit/s, 2 ms",
         file="nano33",
-        knobs={
+        options={
             FIRST: link(2, "20mbit"),
             SECOND: link(2, "40mbit"),
             THIRD: link(2, "80mbit"),

@@ -126,8 +126,8 @@ def command(scenario: Scenario, job: Job, folder: Path) -> list[str]:
 
 def run_job(hosts: Hosts, scenario: Scenario, job: Job) -> dict:
     """One cold run, with its faults, and everything mended afterwards."""
-    for host, knobs in scenario.knobs.items():
-        hosts.set(host, knobs)
+    for host, options in scenario.options.items():
+        hosts.set(host, options)
     hosts.prepare(job.faults)
     for fault in job.faults:
         if fault.at_s < 0:

@@ -481,15 +481,16 @@ def link_name(label: str) -> str:
     """`137 ms rate=20MB/s` in words; labels of anything but a link are returned unchanged."""
     if not re.match(r"[\d.]+ ms( \w|$)", label) or label.endswith("read"):
         return label
-    distance, _, knobs = label.partition(" ms")
+    distance, _, options = label.partition(" ms")
     words = {
         "rate": "{}",
         "flow-rate": "{} a connection",
         "loss": "{} lost",
     }
-    extra = (knob.split("=") for knob in knobs.split())
+    extra = (option.split("=") for option in options.split())
     values = [
-        words[knob].format(re.sub(r"([a-zA-Z%])", r" \1", value, count=1)) for knob, value in extra
+        words[option].format(re.sub(r"([a-zA-Z%])", r" \1", value, count=1))
+        for option, value in extra
     ]
     return ", ".join([f"{distance} ms", *values])
 

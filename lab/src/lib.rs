@@ -21,8 +21,8 @@
 //!
 //! This crate does not know ROOT or XRootD, except how to start xrootd.
 
-pub mod knobs;
 pub mod network;
+pub mod options;
 pub mod packet;
 pub mod units;
 

@@ -17,7 +17,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use crate::chance::Chance;
-use crate::knobs::Knobs;
+use crate::options::LinkOptions;
 use crate::packet::{Flow, Packet};
 
 /// Time since an epoch of the caller's choosing.
@@ -44,12 +44,12 @@ pub struct Counters {
     pub cut: u64,
 }
 
-/// One host: its address, its knobs, and its link's counters.
+/// One host: its address, its options, and its link's counters.
 #[derive(Debug)]
 pub struct Host {
     pub name: String,
     pub address: Ipv4Addr,
-    pub knobs: Knobs,
+    pub options: LinkOptions,
     up: Direction,
     down: Direction,
 }
@@ -113,11 +113,17 @@ struct Limit {
 impl Network {
     /// Adds a host; the number returned names it in the other calls. `seed` decides which packets
     /// are lost.
-    pub fn add_host(&mut self, name: &str, address: Ipv4Addr, knobs: Knobs, seed: u64) -> usize {
+    pub fn add_host(
+        &mut self,
+        name: &str,
+        address: Ipv4Addr,
+        options: LinkOptions,
+        seed: u64,
+    ) -> usize {
         self.hosts.push(Host {
             name: name.to_owned(),
             address,
-            knobs,
+            options,
             up: Direction::new(seed.wrapping_mul(2)),
             down: Direction::new(seed.wrapping_mul(2).wrapping_add(1)),
         });
@@ -128,9 +134,9 @@ impl Network {
         &self.hosts
     }
 
-    /// The knobs of the host called `name`; a change holds for packets that come from now on.
-    pub fn knobs_mut(&mut self, name: &str) -> Option<&mut Knobs> {
-        self.hosts.iter_mut().find(|host| host.name == name).map(|host| &mut host.knobs)
+    /// The options of the host called `name`; a change holds for packets that come from now on.
+    pub fn options_mut(&mut self, name: &str) -> Option<&mut LinkOptions> {
+        self.hosts.iter_mut().find(|host| host.name == name).map(|host| &mut host.options)
     }
 
     /// Takes a packet that host number `source` sends. One to an unknown address vanishes.
@@ -171,9 +177,9 @@ impl Network {
 
     /// The first half of a link: the cut cable, the chance of loss, the limit of the flow.
     fn enter(&mut self, now: Time, transit: Transit) {
-        let (knobs, direction) = self.direction(&transit);
+        let (options, direction) = self.direction(&transit);
         let counters = &mut direction.counters;
-        if !knobs.up {
+        if !options.up {
             counters.cut += transit.packet.segments() as u64;
             return;
         }
@@ -181,13 +187,13 @@ impl Network {
         counters.bytes += transit.packet.wire_len();
         counters.connections += u64::from(transit.packet.opens_connection());
         let flow = transit.packet.flow();
-        let runs = lose(transit.packet, knobs.loss, &mut direction.chance, &mut counters.lost);
-        let passed = match knobs.flow_rate {
+        let runs = lose(transit.packet, options.loss, &mut direction.chance, &mut counters.lost);
+        let passed = match options.flow_rate {
             None => runs.into_iter().map(|packet| (now, packet)).collect(),
             Some(rate) => {
                 direction.forget_idle_flows(now);
                 let limit = direction.flows.entry(flow).or_default();
-                let queue = knobs.queue_for(rate);
+                let queue = options.queue_for(rate);
                 pass(now, limit, rate, queue, runs, &mut direction.counters.overflowed)
             }
         };
@@ -199,13 +205,13 @@ impl Network {
 
     /// The second half of a link: the limit that all flows share, and the travel time.
     fn pass_link(&mut self, now: Time, transit: Transit) {
-        let (knobs, direction) = self.direction(&transit);
-        let delay = knobs.one_way_delay;
+        let (options, direction) = self.direction(&transit);
+        let delay = options.one_way_delay;
         let packets = VecDeque::from([transit.packet]);
-        let passed = match knobs.rate {
+        let passed = match options.rate {
             None => packets.into_iter().map(|packet| (now, packet)).collect(),
             Some(rate) => {
-                let queue = knobs.queue_for(rate);
+                let queue = options.queue_for(rate);
                 let overflowed = &mut direction.counters.overflowed;
                 pass(now, &mut direction.link, rate, queue, packets, overflowed)
             }
@@ -216,10 +222,10 @@ impl Network {
         }
     }
 
-    fn direction(&mut self, transit: &Transit) -> (Knobs, &mut Direction) {
+    fn direction(&mut self, transit: &Transit) -> (LinkOptions, &mut Direction) {
         let up = matches!(transit.step, Step::Up | Step::UpLink);
         let host = &mut self.hosts[if up { transit.source } else { transit.destination }];
-        (host.knobs.clone(), if up { &mut host.up } else { &mut host.down })
+        (host.options.clone(), if up { &mut host.up } else { &mut host.down })
     }
 }
 
@@ -315,13 +321,13 @@ mod tests {
     const FAR: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 2);
     const MS: Duration = Duration::from_millis(1);
 
-    /// `near` with a perfect link (host 0), `far` with the given knobs (host 1).
+    /// `near` with a perfect link (host 0), `far` with the given options (host 1).
     fn network(settings: &str) -> Network {
-        let mut knobs = Knobs::default();
-        settings.split_whitespace().for_each(|setting| knobs.apply(setting).unwrap());
+        let mut options = LinkOptions::default();
+        settings.split_whitespace().for_each(|setting| options.apply(setting).unwrap());
         let mut network = Network::default();
-        network.add_host("near", NEAR, Knobs::default(), 1);
-        network.add_host("far", FAR, knobs, 2);
+        network.add_host("near", NEAR, LinkOptions::default(), 1);
+        network.add_host("far", FAR, options, 2);
         network
     }
 
@@ -353,7 +359,7 @@ mod tests {
     #[test]
     fn delays_of_both_hosts_add_up() {
         let mut network = network("delay=50ms");
-        network.knobs_mut("near").unwrap().one_way_delay = 3 * MS;
+        network.options_mut("near").unwrap().one_way_delay = 3 * MS;
         network.handle_packet(MS, 1, from_far(1, 7, 100));
         assert_eq!(run(&mut network), [(54 * MS, 0, 7, 1)]);
     }
@@ -416,11 +422,11 @@ mod tests {
     #[test]
     fn a_cut_cable_drops_what_is_under_way() {
         let mut network = network("delay=50ms");
-        network.knobs_mut("near").unwrap().up = false;
+        network.options_mut("near").unwrap().up = false;
         network.handle_packet(MS, 1, from_far(1, 1, 3 * 1448));
         assert_eq!(run(&mut network), []);
         assert_eq!(network.hosts()[0].received().cut, 3);
-        network.knobs_mut("near").unwrap().up = true;
+        network.options_mut("near").unwrap().up = true;
         network.handle_packet(60 * MS, 1, from_far(1, 1, 1));
         assert_eq!(run(&mut network).len(), 1);
     }

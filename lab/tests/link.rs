@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use farroot_lab::knobs::Knobs;
 use farroot_lab::linux::{HostConfig, Lab, LabConfig};
+use farroot_lab::options::LinkOptions;
 
 fn lab(far_settings: &str) -> Option<Lab> {
     lab_of(&[("near", ""), ("far", far_settings)])
@@ -23,9 +23,9 @@ fn lab_of(hosts: &[(&str, &str)]) -> Option<Lab> {
         return None;
     }
     let host = |(name, settings): &(&str, &str)| {
-        let mut knobs = Knobs::default();
-        settings.split_whitespace().for_each(|setting| knobs.apply(setting).unwrap());
-        HostConfig { name: name.to_string(), knobs }
+        let mut options = LinkOptions::default();
+        settings.split_whitespace().for_each(|setting| options.apply(setting).unwrap());
+        HostConfig { name: name.to_string(), options }
     };
     let hosts = hosts.iter().map(host).collect();
     Some(Lab::start(&LabConfig { hosts, seed: 1, congestion: "cubic".into() }).unwrap())

@@ -50,8 +50,9 @@ pub fn for_others(address: &str) -> String {
 /// The places that are searched for credentials and the credential in each, a line of JSON a place.
 #[pyfunction]
 pub fn credentials_found(py: Python<'_>) -> PyResult<Vec<String>> {
-    let wallet = Config::from_env().map_err(|error| exception(py, &error))?.wallet;
+    let credential_store =
+        Config::from_env().map_err(|error| exception(py, &error))?.credential_store;
     // It may read files far away and ask the Kerberos library.
-    let found = py.detach(|| wallet.candidates(SystemTime::now()));
+    let found = py.detach(|| credential_store.candidates(SystemTime::now()));
     Ok(found.iter().map(|candidate| candidate.json().to_string()).collect())
 }

@@ -10,7 +10,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use credentials::{Choice, Surroundings, Wallet};
+use credentials::{Choice, CredentialStore, Environment};
 use mutex::Mutex;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 use rustls::ServerConfig;
@@ -150,10 +150,10 @@ impl Authority {
         if more.is_empty() && self.token_file().exists() {
             variables.push(("BEARER_TOKEN_FILE", &*token));
         }
-        let mut surroundings = Surroundings::new(nix::unistd::geteuid().as_raw(), None, variables);
-        surroundings.temporary = Some(self.folder.path().to_owned());
-        let wallet = Wallet::new(surroundings, Choice::default());
-        remote::Config { wallet, ..remote::Config::default() }
+        let mut environment = Environment::new(nix::unistd::geteuid().as_raw(), None, variables);
+        environment.temporary = Some(self.folder.path().to_owned());
+        let credential_store = CredentialStore::new(environment, Choice::default());
+        remote::Config { credential_store, ..remote::Config::default() }
     }
 
     fn token_file(&self) -> PathBuf {

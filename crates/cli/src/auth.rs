@@ -23,8 +23,8 @@ pub struct AuthArguments {
 
 /// Prints one line a place, and hints.
 pub fn run(arguments: &AuthArguments) -> Outcome {
-    let wallet = Config::from_env()?.wallet;
-    let candidates = wallet.candidates(SystemTime::now());
+    let credential_store = Config::from_env()?.credential_store;
+    let candidates = credential_store.candidates(SystemTime::now());
     let mut out = std::io::stdout().lock();
     if arguments.json {
         let rows = candidates.iter().map(|candidate| serde_json::to_string(&candidate.json()));
@@ -44,7 +44,11 @@ pub fn run(arguments: &AuthArguments) -> Outcome {
             ]);
         }
         out.write_all(text(&rows).as_bytes())?;
-        writeln!(out, "servers are verified by {}", shown(&wallet.authorities().summary()))?;
+        writeln!(
+            out,
+            "servers are verified by {}",
+            shown(&credential_store.authorities().summary())
+        )?;
         for candidate in candidates.iter().filter(|candidate| !candidate.remedy().is_empty()) {
             writeln!(out, "-> {}", shown(&candidate.remedy()))?;
         }

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use mutex::PerProcess;
 
-use crate::Surroundings;
+use crate::Environment;
 use crate::x509::{Certificate, certificates};
 
 /// A directory with more is none of authorities; a file with more bytes is none, either.
@@ -61,8 +61,8 @@ impl Authorities {
     /// Those of `X509_CERT_DIR` and `X509_CERT_FILE`, where one is set; else those of the system
     /// (or of `SSL_CERT_FILE` and `SSL_CERT_DIR`, where one is set) and those of the first grid
     /// directory that is there. All is kept for the process until a directory changes.
-    pub fn load(surroundings: &Surroundings) -> Arc<Self> {
-        Authorities::load_at(surroundings, SystemTime::now())
+    pub fn load(environment: &Environment) -> Arc<Self> {
+        Authorities::load_at(environment, SystemTime::now())
     }
 
     /// How many, from where, and which are lacking, in one line.
@@ -89,8 +89,8 @@ impl Authorities {
         }
     }
 
-    fn load_at(surroundings: &Surroundings, now: SystemTime) -> Arc<Self> {
-        let places = Places::of(surroundings);
+    fn load_at(environment: &Environment, now: SystemTime) -> Arc<Self> {
+        let places = Places::of(environment);
         let stamps = places.stamps();
         let mut known = KNOWN.lock();
         if let Some(kept) = known.get(&places)
@@ -107,13 +107,13 @@ impl Authorities {
 
     /// The directories in which authorities of the grid are looked for, the first one that is
     /// there counts.
-    pub fn grid_directories(surroundings: &Surroundings) -> Vec<PathBuf> {
-        if let Some(path) = surroundings.variable("X509_CERT_DIR") {
+    pub fn grid_directories(environment: &Environment) -> Vec<PathBuf> {
+        if let Some(path) = environment.variable("X509_CERT_DIR") {
             return path.split(':').filter(|path| !path.is_empty()).map(PathBuf::from).collect();
         }
         let mut places = vec![PathBuf::from("/etc/grid-security/certificates")];
-        places.extend(surroundings.home.iter().map(|home| home.join(".globus/certificates")));
-        let conda = surroundings.variable("CONDA_PREFIX").map(Path::new);
+        places.extend(environment.home.iter().map(|home| home.join(".globus/certificates")));
+        let conda = environment.variable("CONDA_PREFIX").map(Path::new);
         places.extend(conda.map(|conda| conda.join("etc/grid-security/certificates")));
         places.push(PathBuf::from("/cvmfs/grid.cern.ch/etc/grid-security/certificates"));
         places
@@ -121,9 +121,9 @@ impl Authorities {
 }
 
 impl Places {
-    fn of(surroundings: &Surroundings) -> Self {
+    fn of(environment: &Environment) -> Self {
         let paths = |name: &str, split: bool| -> Vec<PathBuf> {
-            let Some(value) = surroundings.variable(name) else { return Vec::new() };
+            let Some(value) = environment.variable(name) else { return Vec::new() };
             match split {
                 true => value.split(':').filter(|p| !p.is_empty()).map(PathBuf::from).collect(),
                 false => vec![PathBuf::from(value)],
@@ -138,7 +138,7 @@ impl Places {
         Places {
             grid: match only_grid {
                 true => Vec::new(),
-                false => Authorities::grid_directories(surroundings),
+                false => Authorities::grid_directories(environment),
             },
             directories: [grid_named, system_named].concat(),
             files: [grid_files, system_files].concat(),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::token::Validity;
 use crate::unusable::Span;
 use crate::{
-    Choice, Kind, Place, Reason, Surroundings, Unusable, files, kerberos, remedy, s3, token, x509,
+    Choice, Environment, Kind, Place, Reason, Unusable, files, kerberos, remedy, s3, token, x509,
 };
 
 /// One place, and its credential. Nothing secret is in here.
@@ -45,15 +45,15 @@ pub enum State {
 }
 
 /// Those of all kinds: the places in the order in which they are looked at.
-pub(crate) fn all(surroundings: &Surroundings, choice: &Choice, now: SystemTime) -> Vec<Candidate> {
-    let mut all = tokens(surroundings, choice, now);
-    all.extend(identities(surroundings, choice, now));
-    all.push(ticket(surroundings, choice));
-    all.extend(s3_keys(surroundings, choice));
-    let wallet = crate::Wallet::new(surroundings.clone(), choice.clone());
+pub(crate) fn all(environment: &Environment, choice: &Choice, now: SystemTime) -> Vec<Candidate> {
+    let mut all = tokens(environment, choice, now);
+    all.extend(identities(environment, choice, now));
+    all.push(ticket(environment, choice));
+    all.extend(s3_keys(environment, choice));
+    let credential_store = crate::CredentialStore::new(environment.clone(), choice.clone());
     for candidate in &mut all {
         let good = matches!(candidate.state, State::Used | State::Second);
-        if good && !wallet.allows(candidate.kind) {
+        if good && !credential_store.allows(candidate.kind) {
             candidate.state = State::Unwanted;
         }
     }
@@ -130,12 +130,12 @@ fn turn(state: State, decided: &mut bool) -> State {
     state
 }
 
-fn tokens(surroundings: &Surroundings, choice: &Choice, now: SystemTime) -> Vec<Candidate> {
+fn tokens(environment: &Environment, choice: &Choice, now: SystemTime) -> Vec<Candidate> {
     let mut decided = false;
     let mut found = Vec::new();
-    for lookup in token::lookups(surroundings, choice) {
+    for lookup in token::lookups(environment, choice) {
         let mut candidate = Candidate::new(Kind::Token, lookup.place().clone());
-        let state = match token::take(&lookup, surroundings.user_id, now) {
+        let state = match token::take(&lookup, environment.user_id, now) {
             Ok(None) => State::Absent,
             Err(unusable) => State::Unusable(unusable),
             Ok(Some(token)) => {
@@ -177,13 +177,13 @@ fn not_yet(span: Duration) -> String {
     format!("not yet valid for {span} by this machine's clock: {}", remedy::SET_CLOCK)
 }
 
-fn identities(surroundings: &Surroundings, choice: &Choice, now: SystemTime) -> Vec<Candidate> {
+fn identities(environment: &Environment, choice: &Choice, now: SystemTime) -> Vec<Candidate> {
     let mut decided = false;
     let mut found = Vec::new();
-    for source in x509::sources(surroundings, choice) {
+    for source in x509::sources(environment, choice) {
         let mut candidate = Candidate::new(Kind::X509, source.place().clone());
         candidate.mode = source.key().path().and_then(files::mode).or(candidate.mode);
-        let state = match x509::take(&source, surroundings.user_id, now) {
+        let state = match x509::take(&source, environment.user_id, now) {
             Ok(None) => State::Absent,
             Err(unusable) => {
                 // An encrypted key in its usual place does not stop the search.
@@ -212,10 +212,10 @@ fn identities(surroundings: &Surroundings, choice: &Choice, now: SystemTime) -> 
     found
 }
 
-fn ticket(surroundings: &Surroundings, choice: &Choice) -> Candidate {
-    let cache = kerberos::cache(surroundings, choice).unwrap_or_default().to_owned();
+fn ticket(environment: &Environment, choice: &Choice) -> Candidate {
+    let cache = kerberos::cache(environment, choice).unwrap_or_default().to_owned();
     let mut candidate = Candidate::new(Kind::Kerberos, Place::Cache(cache));
-    match kerberos::look(surroundings, choice) {
+    match kerberos::look(environment, choice) {
         Ok(ticket) => {
             candidate.owner = Some(ticket.owner);
             candidate.left = Some(ticket.left);
@@ -241,12 +241,12 @@ impl Candidate {
     }
 }
 
-fn s3_keys(surroundings: &Surroundings, choice: &Choice) -> Vec<Candidate> {
-    let found = s3::keys(surroundings, choice);
+fn s3_keys(environment: &Environment, choice: &Choice) -> Vec<Candidate> {
+    let found = s3::keys(environment, choice);
     let place = match &found {
         Ok(Some(keys)) => keys.place.clone(),
         Err(unusable) => unusable.place.clone(),
-        Ok(None) => match &surroundings.home {
+        Ok(None) => match &environment.home {
             Some(home) => Place::usual(home.join(".aws/credentials")),
             None => Place::Variable(s3::VARIABLES[0][0]),
         },
@@ -261,7 +261,7 @@ fn s3_keys(surroundings: &Surroundings, choice: &Choice) -> Vec<Candidate> {
             if keys.session_token.is_some() {
                 candidate.notes.push("for a limited time".to_owned());
             }
-            if let Ok(settings) = s3::settings(surroundings, choice) {
+            if let Ok(settings) = s3::settings(environment, choice) {
                 candidate.notes.extend(settings.endpoint.map(|at| format!("at {at}")));
                 candidate.notes.extend(settings.region.map(|region| format!("region {region}")));
             }

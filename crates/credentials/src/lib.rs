@@ -4,32 +4,32 @@
 //!
 //! This crate reads the environment and files, and calls the Kerberos library. It opens no
 //! connection and decides nothing about servers: `remote` does. Nothing secret has a `Debug` or
-//! `Display` that shows it. A [`Wallet`] looks anew at each call, because the tools of the field
-//! renew their files in place.
+//! `Display` that shows it. A [`CredentialStore`] looks anew at each call, because the tools of the
+//! field renew their files in place.
 
 #![warn(missing_docs)]
 
 mod authorities;
 mod candidates;
 mod choice;
+mod environment;
 mod files;
 mod kerberos;
 mod place;
 pub mod remedy;
 pub mod s3;
-mod surroundings;
+mod store;
 mod token;
 mod unusable;
-mod wallet;
 pub mod x509;
 
 pub use authorities::Authorities;
 pub use candidates::{Candidate, State};
 pub use choice::{Choice, Kind, TokenFrom};
+pub use environment::Environment;
 pub use place::Place;
 pub use s3::{S3Keys, S3Settings};
-pub use surroundings::Surroundings;
+pub use store::CredentialStore;
 pub use token::{Claims, Token, TokenUse, Validity, choose};
 pub use unusable::{Reason, Span, Unusable};
-pub use wallet::Wallet;
 pub use x509::Identity;

@@ -7,7 +7,7 @@ use secrecy::SecretString;
 use zeroize::Zeroizing;
 
 use crate::files::{self, Access};
-use crate::{Choice, Kind, Place, Reason, Surroundings, Unusable};
+use crate::{Choice, Environment, Kind, Place, Reason, Unusable};
 
 /// An access key of S3.
 #[derive(Debug, Clone)]
@@ -53,30 +53,24 @@ pub(crate) const VARIABLES: [[&str; 3]; 2] = [
 ];
 
 /// The keys; `None` where no place has any.
-pub(crate) fn keys(
-    surroundings: &Surroundings,
-    choice: &Choice,
-) -> Result<Option<S3Keys>, Unusable> {
+pub(crate) fn keys(environment: &Environment, choice: &Choice) -> Result<Option<S3Keys>, Unusable> {
     // As in Amazon's tools: a profile that the caller names goes before the environment, one that
     // the environment names does not.
     if choice.s3_profile.is_none() {
         for variables in VARIABLES {
-            if let Some(keys) = of_variables(surroundings, variables)? {
+            if let Some(keys) = of_variables(environment, variables)? {
                 return Ok(Some(keys));
             }
         }
     }
-    Profile::load(surroundings, choice)?.keys()
+    Profile::load(environment, choice)?.keys()
 }
 
 /// Where S3 is.
-pub(crate) fn settings(
-    surroundings: &Surroundings,
-    choice: &Choice,
-) -> Result<S3Settings, Unusable> {
-    let profile = Profile::load(surroundings, choice)?;
+pub(crate) fn settings(environment: &Environment, choice: &Choice) -> Result<S3Settings, Unusable> {
+    let profile = Profile::load(environment, choice)?;
     let variable = |names: &[&str]| {
-        names.iter().find_map(|name| surroundings.variable(name)).map(str::to_owned)
+        names.iter().find_map(|name| environment.variable(name)).map(str::to_owned)
     };
     let named = |name: &str| profile.value(name).map(|(value, ..)| value.to_string());
     let own = choice.s3_profile.is_some();
@@ -101,10 +95,10 @@ pub(crate) fn settings(
 }
 
 fn of_variables(
-    surroundings: &Surroundings,
+    environment: &Environment,
     [access, secret, session]: [&'static str; 3],
 ) -> Result<Option<S3Keys>, Unusable> {
-    let value = |name| surroundings.variable(name).map(str::trim);
+    let value = |name| environment.variable(name).map(str::trim);
     let fail = |present, lacking| {
         let place = Place::Variable(present);
         let reason = Reason::Incomplete(lacking);
@@ -144,8 +138,8 @@ struct Loaded {
 }
 
 impl Profile {
-    fn load(surroundings: &Surroundings, choice: &Choice) -> Result<Self, Unusable> {
-        let variable = |name| surroundings.variable(name);
+    fn load(environment: &Environment, choice: &Choice) -> Result<Self, Unusable> {
+        let variable = |name| environment.variable(name);
         let named = choice.s3_profile.as_deref();
         let named = named.or_else(|| variable("AWS_PROFILE"));
         let named = named.or_else(|| variable("AWS_DEFAULT_PROFILE"));
@@ -159,12 +153,12 @@ impl Profile {
             ("AWS_SHARED_CREDENTIALS_FILE", "credentials", name.clone()),
             ("AWS_CONFIG_FILE", "config", in_config),
         ] {
-            let place = match (surroundings.variable(variable), &surroundings.home) {
+            let place = match (environment.variable(variable), &environment.home) {
                 (Some(path), _) => Place::named(path, variable),
                 (None, Some(home)) => Place::usual(home.join(".aws").join(usual)),
                 (None, None) => continue,
             };
-            files.extend(Loaded::read(surroundings.user_id, &place, section)?);
+            files.extend(Loaded::read(environment.user_id, &place, section)?);
         }
         let profile = Profile { name, named: named.is_some(), files };
         if profile.named && !profile.files.iter().any(|file| file.found) {

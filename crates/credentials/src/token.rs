@@ -11,7 +11,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
 use crate::files::{self, Access};
-use crate::{Choice, Kind, Place, Reason, Surroundings, TokenFrom, Unusable};
+use crate::{Choice, Environment, Kind, Place, Reason, TokenFrom, Unusable};
 
 /// A bearer token.
 #[derive(Debug, Clone)]
@@ -92,7 +92,7 @@ impl Lookup {
 }
 
 /// The places, in the order in which they are looked at.
-pub(crate) fn lookups(surroundings: &Surroundings, choice: &Choice) -> Vec<Lookup> {
+pub(crate) fn lookups(environment: &Environment, choice: &Choice) -> Vec<Lookup> {
     match &choice.token {
         Some(TokenFrom::Secret(token)) => {
             return vec![Lookup::Text(token.clone(), Place::Argument)];
@@ -103,19 +103,19 @@ pub(crate) fn lookups(surroundings: &Surroundings, choice: &Choice) -> Vec<Looku
         None => {}
     }
     let mut lookups = Vec::new();
-    if let Some(text) = surroundings.variable("BEARER_TOKEN") {
+    if let Some(text) = environment.variable("BEARER_TOKEN") {
         lookups.push(Lookup::Text(text.into(), Place::Variable("BEARER_TOKEN")));
     }
-    if let Some(path) = surroundings.variable("BEARER_TOKEN_FILE") {
+    if let Some(path) = environment.variable("BEARER_TOKEN_FILE") {
         lookups.push(Lookup::File(Place::named(path, "BEARER_TOKEN_FILE")));
     }
-    let name = format!("bt_u{}", surroundings.user_id);
-    if let Some(folder) = surroundings.variable("XDG_RUNTIME_DIR") {
+    let name = format!("bt_u{}", environment.user_id);
+    if let Some(folder) = environment.variable("XDG_RUNTIME_DIR") {
         lookups.push(Lookup::File(Place::usual(PathBuf::from(folder).join(&name))));
     }
-    lookups.push(Lookup::File(Place::usual(surroundings.temporary().join(&name))));
+    lookups.push(Lookup::File(Place::usual(environment.temporary().join(&name))));
     // Not in the WLCG's document: where HTCondor leaves the tokens of a job, one for each service.
-    if let Some(folder) = surroundings.variable("_CONDOR_CREDS") {
+    if let Some(folder) = environment.variable("_CONDOR_CREDS") {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
         paths.retain(|path| path.extension().is_some_and(|end| end == "use"));
@@ -130,18 +130,18 @@ pub(crate) fn lookups(surroundings: &Surroundings, choice: &Choice) -> Vec<Looku
 /// error: the next place is looked at only where nothing is in this one. Of several files some may
 /// be unusable, as long as one is not.
 pub(crate) fn find(
-    surroundings: &Surroundings,
+    environment: &Environment,
     choice: &Choice,
     now: SystemTime,
 ) -> Result<Vec<Token>, Unusable> {
     let mut tokens = Vec::new();
     let mut unusable = None;
-    for lookup in lookups(surroundings, choice) {
+    for lookup in lookups(environment, choice) {
         let is_among_others = matches!(lookup, Lookup::Among(_));
         if !tokens.is_empty() && !is_among_others {
             continue;
         }
-        match take(&lookup, surroundings.user_id, now) {
+        match take(&lookup, environment.user_id, now) {
             Ok(found) => tokens.extend(found),
             Err(why) if is_among_others => unusable = unusable.or(Some(why)),
             Err(why) => return Err(why),

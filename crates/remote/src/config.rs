@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use credentials::Wallet;
+use credentials::CredentialStore;
 use etcetera::BaseStrategy;
 use scheduler::LinkModel;
 
@@ -63,7 +63,7 @@ pub struct Config {
     pub least_rate: u64,
     /// How long a server that owes data may stay silent before its work goes to another source, or
     /// another connection shows whether it still answers.
-    pub patience: Duration,
+    pub stall_timeout: Duration,
     /// How long a server that has answered before may be unreachable before its files are given
     /// up (`FARROOT_RETRY_TIMEOUT`, seconds). A restart takes seconds.
     pub retry_timeout: Duration,
@@ -97,7 +97,7 @@ pub struct Config {
     pub proxies: Proxies,
     /// The user's credentials: where they are searched for, not their secrets. By default none,
     /// without the environment.
-    pub wallet: Wallet,
+    pub credential_store: CredentialStore,
     /// Where entries of remote files are selected (`FARROOT_NEAR`).
     pub near: Near,
     /// Trust any server without verification: for one call that requests it, never from the
@@ -173,7 +173,7 @@ impl Default for Config {
             connect_timeout: Duration::from_secs(5),
             read_timeout: Duration::from_secs(30),
             least_rate: 1000,
-            patience: Duration::from_millis(1500),
+            stall_timeout: Duration::from_millis(1500),
             retry_timeout: Duration::from_secs(60),
             sources_active: 2,
             discovery: true,
@@ -186,7 +186,7 @@ impl Default for Config {
             plain_redirects: true,
             redirect_credentials: Vec::new(),
             proxies: Proxies::default(),
-            wallet: Wallet::empty(),
+            credential_store: CredentialStore::empty(),
             near: Near::Never,
             insecure: false,
         }
@@ -199,13 +199,13 @@ impl Config {
     /// # Errors
     /// `InvalidArgument` naming the variable that cannot be understood.
     pub fn from_env() -> Result<Self> {
-        let wallet = Wallet::of_process();
+        let credential_store = CredentialStore::of_process();
         let cache = CacheConfig { folder: cache_folder(), ..CacheConfig::default() };
         let mut config = Config {
             store_folder: cache_folder(),
             runtime_folder: Some(runtime::folder()),
             cache,
-            wallet,
+            credential_store,
             proxies: Proxies::of_variables(|name| std::env::var(name).ok()),
             ..Config::default()
         };

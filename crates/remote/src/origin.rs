@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use credentials::Wallet;
+use credentials::CredentialStore;
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
@@ -36,13 +36,13 @@ pub struct FileOrigin {
 
 impl FileOrigin {
     /// The origin of a file that is at these addresses; `None` where none is far away.
-    pub fn of(urls: &[Address], wallet: &Wallet) -> Option<Self> {
+    pub fn of(urls: &[Address], credential_store: &CredentialStore) -> Option<Self> {
         if urls.iter().all(Address::is_local) {
             return None;
         }
         let is_s3 = |url: &Address| url.scheme() == Scheme::S3;
         let service = match urls.iter().any(is_s3) {
-            true => service_of(wallet),
+            true => service_of(credential_store),
             false => String::new(),
         };
         let is_protected = urls.iter().all(|url| match url.scheme() {
@@ -103,8 +103,10 @@ pub struct Exposure(Arc<AtomicBool>);
 
 impl Exposure {
     /// Notes a place of the file.
-    pub fn note(&self, url: &Address, wallet: &Wallet) {
-        if FileOrigin::of(std::slice::from_ref(url), wallet).is_some_and(|o| !o.is_protected()) {
+    pub fn note(&self, url: &Address, credential_store: &CredentialStore) {
+        if FileOrigin::of(std::slice::from_ref(url), credential_store)
+            .is_some_and(|o| !o.is_protected())
+        {
             self.0.store(true, Ordering::Relaxed);
         }
     }
@@ -116,8 +118,8 @@ impl Exposure {
 }
 
 /// The service that has the buckets, as far as settings name one.
-fn service_of(wallet: &Wallet) -> String {
-    let settings = wallet.s3_settings().unwrap_or_default();
+fn service_of(credential_store: &CredentialStore) -> String {
+    let settings = credential_store.s3_settings().unwrap_or_default();
     let region = settings.region.unwrap_or_default();
     settings.endpoint.unwrap_or_else(|| format!("Amazon {region}"))
 }
@@ -159,7 +161,7 @@ mod tests {
 
     fn of(texts: &[&str]) -> FileOrigin {
         let urls: Vec<Address> = texts.iter().map(|text| url(text)).collect();
-        FileOrigin::of(&urls, &Wallet::default()).unwrap()
+        FileOrigin::of(&urls, &CredentialStore::default()).unwrap()
     }
 
     #[test]
@@ -181,7 +183,7 @@ mod tests {
         assert_ne!(both.key(None), of(&["root://host//f"]).key(None));
         let at = |text: &str| both.key(Some(&url(text)));
         assert_ne!(at("root://host//f"), at("root://other//f"));
-        assert_eq!(FileOrigin::of(&[url("/tmp/f")], &Wallet::default()), None);
+        assert_eq!(FileOrigin::of(&[url("/tmp/f")], &CredentialStore::default()), None);
     }
 
     #[test]
@@ -195,11 +197,11 @@ mod tests {
             assert_eq!(origin.exposed(false).key(None), origin.key(None));
         }
         let exposure = Exposure::default();
-        let wallet = Wallet::default();
-        exposure.note(&url("https://a/f"), &wallet);
+        let credential_store = CredentialStore::default();
+        exposure.note(&url("https://a/f"), &credential_store);
         assert!(!exposure.is_exposed());
-        exposure.note(&url("http://a/f"), &wallet);
-        exposure.note(&url("https://a/f"), &wallet);
+        exposure.note(&url("http://a/f"), &credential_store);
+        exposure.note(&url("https://a/f"), &credential_store);
         assert!(exposure.is_exposed());
     }
 

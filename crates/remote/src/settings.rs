@@ -375,7 +375,7 @@ impl Setting {
             Field::Word(_, get, _) => Value::Text(get(&config)),
             Field::Hosts(at) => Value::Text(at(&mut config).join(",")),
             Field::Folder(at) => Value::Folder(at(&mut config).clone()),
-            Field::Credential(_, get, _) => Value::Text(get(config.wallet.choice())),
+            Field::Credential(_, get, _) => Value::Text(get(config.credential_store.choice())),
         }
     }
 
@@ -412,9 +412,9 @@ impl Setting {
             (Field::Credential(_, _, put), Value::Text(text))
                 if !text.is_empty() && !text.contains(char::is_control) =>
             {
-                let mut choice = config.wallet.choice().clone();
+                let mut choice = config.credential_store.choice().clone();
                 put(&mut choice, text).ok_or_else(wrong)?;
-                config.wallet = config.wallet.with(choice);
+                config.credential_store = config.credential_store.with(choice);
             }
             _ => return Err(wrong()),
         }

@@ -42,7 +42,7 @@ pub struct Budgets {
     pub outage_max: Time,
     /// A server that owes something and has been silent for this long is doubted: its work goes
     /// elsewhere, or another connection shows whether it still answers.
-    pub patience: Time,
+    pub stall_timeout: Time,
     /// Sources of one file that are read from at the same time, unless much is queued.
     pub sources_active: u32,
     /// Owner: the servers and the network. Bytes asked for twice because they were late, per
@@ -89,7 +89,7 @@ impl Default for Budgets {
             attempts_max: 5,
             server_failures_max: 4,
             outage_max: Time::from_secs(60),
-            patience: Time::from_millis(1500),
+            stall_timeout: Time::from_millis(1500),
             sources_active: 2,
             hedge_per_mille: 15,
             backoff_first: Time::from_millis(100),

@@ -68,7 +68,7 @@ impl Scheduler {
             .chain(connections.filter_map(|connection| connection.deadline(&self.budgets)))
             .chain(resting)
             .chain(self.next_starved())
-            .chain(self.servers.keys().filter_map(|id| self.patience_ends(*id)))
+            .chain(self.servers.keys().filter_map(|id| self.stall_deadline(*id)))
             .chain(self.next_late())
             .chain(self.next_review())
             .min()

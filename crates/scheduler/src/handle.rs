@@ -225,7 +225,7 @@ impl Scheduler {
             return;
         }
         if let Some(pause) = failure.after {
-            self.ask_patience(request.file, pause);
+            self.extend_wait(request.file, pause);
         }
         self.counters.retries += u64::from(failure.retryable);
         match request.part {
@@ -293,19 +293,19 @@ impl Scheduler {
         self.admit();
     }
 
-    /// A server has asked for patience: an answer will come, but not before this.
+    /// A server has sent a wait: an answer will come, but not before this.
     pub fn handle_wait(&mut self, now: Time, id: ConnectionId, time: Time) {
         self.advance(now);
         let now = self.now;
         let most = self.budgets.wait_max;
-        self.owed_on(id).into_iter().for_each(|file| self.ask_patience(file, time));
+        self.owed_on(id).into_iter().for_each(|file| self.extend_wait(file, time));
         let Some(connection) = self.connections.get_mut(&id) else { return };
         connection.heard = self.now;
         connection.progressed = now.saturating_add(time.min(most));
         if let Some(server) = self.servers.get_mut(&connection.server) {
             server.alive_at = self.now;
-            server.patient_until =
-                self.now.saturating_add(time).saturating_add(self.budgets.patience);
+            server.excused_until =
+                self.now.saturating_add(time).saturating_add(self.budgets.stall_timeout);
         }
     }
 

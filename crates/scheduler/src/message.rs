@@ -102,7 +102,7 @@ pub enum WantFailure {
     BeyondEnd { size: u64 },
     /// This source, the last one left, refused, or failed too often.
     Source { source: SourceId },
-    /// Too little of the file has come in a whole patience: so many bytes.
+    /// Too little of the file has come within one `silence_max`: so many bytes.
     TooSlow { waited: Time, bytes: u64 },
     /// There is no such file, or none of its sources is left.
     NoSource,

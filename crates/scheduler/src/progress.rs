@@ -27,8 +27,8 @@ pub(crate) struct Watch {
     waited: Time,
     /// Bytes that came in that time.
     brought: u64,
-    /// A server has asked for patience until then, and for so long in all.
-    patient_until: Time,
+    /// A server has sent a wait until then, and for so long in all.
+    waits_until: Time,
     asked: Time,
 }
 
@@ -47,21 +47,21 @@ impl Watch {
 
     /// Time has passed in which bytes were owed.
     fn count(&mut self, from: Time, to: Time) {
-        self.waited += to.saturating_sub(from.max(self.patient_until));
+        self.waited += to.saturating_sub(from.max(self.waits_until));
     }
 
-    /// A server asks for patience; no more than so much in all is granted.
+    /// A server sends a wait; no more than so much in all is granted.
     fn ask(&mut self, now: Time, pause: Time, most: Time) {
-        let begins = self.patient_until.max(now);
+        let begins = self.waits_until.max(now);
         let longer = now.saturating_add(pause).saturating_sub(begins);
         let granted = longer.min(most.saturating_sub(self.asked));
         self.asked += granted;
-        self.patient_until = begins.saturating_add(granted);
+        self.waits_until = begins.saturating_add(granted);
     }
 }
 
 impl Scheduler {
-    /// Bytes that are fast enough if they come within one patience.
+    /// Bytes that are fast enough if they come within one `silence_max`.
     fn enough(&self) -> u64 {
         bytes_in(self.budgets.least_rate, self.budgets.silence_max).max(1)
     }
@@ -152,7 +152,7 @@ impl Scheduler {
     }
 
     /// A server has asked for time for the bytes that it owes to a file.
-    pub(crate) fn ask_patience(&mut self, file: FileId, pause: Time) {
+    pub(crate) fn extend_wait(&mut self, file: FileId, pause: Time) {
         let now = self.now;
         let most = self.budgets.wait_max;
         if let Some(watch) = self.watches.get_mut(&file) {
@@ -182,7 +182,7 @@ impl Scheduler {
         let waiting = self.watches.iter().filter(|(file, watch)| self.is_waiting(**file, watch));
         let ends = waiting.map(|(_, watch)| {
             let left = self.budgets.silence_max.saturating_sub(watch.waited);
-            self.now.max(watch.patient_until).saturating_add(left)
+            self.now.max(watch.waits_until).saturating_add(left)
         });
         ends.min()
     }
@@ -296,12 +296,12 @@ mod tests {
     #[test]
     fn a_pause_that_was_asked_for_is_not_counted_up_to_a_limit() {
         let mut watch = Watch::default();
-        // Sixteen connections that are asked for the same patience are asked once.
+        // Sixteen connections that are sent the same wait count it once.
         (0..16).for_each(|_| watch.ask(s(10), s(20), s(50)));
         watch.count(s(10), s(31));
         assert_eq!((watch.waited, watch.asked), (s(1), s(20)));
         watch.ask(s(31), s(1000), s(50));
-        assert_eq!(watch.patient_until, s(61), "no more than fifty in all");
+        assert_eq!(watch.waits_until, s(61), "no more than fifty in all");
         watch.ask(s(62), s(1000), s(50));
         watch.count(s(62), s(70));
         assert_eq!(watch.waited, s(9));

@@ -115,7 +115,7 @@ pub(crate) struct Server {
     /// Made to see whether it still answers.
     pub probe: Option<ConnectionId>,
     /// Something has been done about its silence; nothing more before this.
-    pub patient_until: Time,
+    pub excused_until: Time,
     /// Failures since the last byte.
     pub failures: u32,
     failed_at: Option<Time>,
@@ -152,7 +152,7 @@ impl Server {
             is_out_of_reach: false,
             alive_at: Time::ZERO,
             probe: None,
-            patient_until: Time::ZERO,
+            excused_until: Time::ZERO,
             failures: 0,
             failed_at: None,
             retrying: false,

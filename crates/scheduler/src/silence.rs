@@ -26,18 +26,18 @@ impl Scheduler {
     }
 
     /// When the silence of a server has lasted too long, unless it says something before.
-    pub(crate) fn patience_ends(&self, id: ServerId) -> Option<Time> {
+    pub(crate) fn stall_deadline(&self, id: ServerId) -> Option<Time> {
         let since = self.silent_since(id)?;
         let server = self.servers.get(&id)?;
-        let patience = self.budgets.patience.max(server.rtt_or_guess().saturating_mul(8));
-        Some(since.saturating_add(patience).max(server.patient_until))
+        let stall_timeout = self.budgets.stall_timeout.max(server.rtt_or_guess().saturating_mul(8));
+        Some(since.saturating_add(stall_timeout).max(server.excused_until))
     }
 
     /// Does something about servers that have been silent too long.
     pub(crate) fn review_silence(&mut self) {
         let servers: Vec<ServerId> = self.servers.keys().copied().collect();
         for id in servers {
-            if self.patience_ends(id).is_some_and(|at| at <= self.now) {
+            if self.stall_deadline(id).is_some_and(|at| at <= self.now) {
                 self.doubt(id);
             }
         }
@@ -45,7 +45,7 @@ impl Scheduler {
 
     fn doubt(&mut self, id: ServerId) {
         if let Some(server) = self.servers.get_mut(&id) {
-            server.patient_until = self.now.saturating_add(PROBE_MAX);
+            server.excused_until = self.now.saturating_add(PROBE_MAX);
         }
         if self.leave_server(id, Failure::LATER) {
             // The requests that it still owes are dropped; its connections would only be silent
@@ -118,11 +118,11 @@ impl Scheduler {
     /// Closes the connections of a server that owe something in silence, except one.
     fn drop_silent(&mut self, id: ServerId, except: Option<ConnectionId>) {
         let Some(server) = self.servers.get(&id) else { return };
-        let patience = self.budgets.patience;
+        let stall_timeout = self.budgets.stall_timeout;
         let silent = |id: &ConnectionId| {
             self.connections.get(id).is_some_and(|connection| {
                 let since = self.now.saturating_sub(connection.heard);
-                !connection.requests.is_empty() && since >= patience
+                !connection.requests.is_empty() && since >= stall_timeout
             })
         };
         let silent: Vec<ConnectionId> = server

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
-use remote::credentials::Surroundings;
+use remote::credentials::Environment;
 
 use super::far::Forwarding;
 use super::guard::{self, Guard, Protection};
@@ -72,12 +72,12 @@ impl Config {
     /// As [`Guard::new`]; `InvalidInput` where anyone on the network could change files, and where
     /// files that rules are for could be changed.
     pub(crate) fn guard(&self) -> io::Result<Guard> {
-        let surroundings = match &self.content {
-            Content::Folder { .. } => Surroundings::of_process(),
-            Content::Far(far) => far.settings.wallet.surroundings().clone(),
+        let environment = match &self.content {
+            Content::Folder { .. } => Environment::of_process(),
+            Content::Far(far) => far.settings.credential_store.environment().clone(),
         };
         let is_far = matches!(self.content, Content::Far(_));
-        let guard = Guard::new(&self.protection, is_far, surroundings)?;
+        let guard = Guard::new(&self.protection, is_far, environment)?;
         let is_writable = matches!(self.content, Content::Folder { writable: true, .. });
         if is_writable && guard.has_rules() {
             let what = "rules say who may read, and none who may write: serve without --writable";

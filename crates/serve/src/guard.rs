@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use hyper::header::{AUTHORIZATION, HeaderMap};
 use mutex::Mutex;
 use remote::clock::seconds_since_1970;
-use remote::credentials::Surroundings;
+use remote::credentials::Environment;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -83,17 +83,17 @@ struct GuardState {
 }
 
 impl Guard {
-    /// With the authorities of these surroundings for servers of issuers.
+    /// With the authorities of this environment for servers of issuers.
     ///
     /// # Errors
     /// A file cannot be read or is malformed; there is something to protect and no TLS.
     pub fn new(
         protection: &Protection,
         is_far: bool,
-        surroundings: Surroundings,
+        environment: Environment,
     ) -> io::Result<Self> {
         let state = Mutex::new(Arc::new(GuardState::read(protection, is_far, None)?));
-        let fetch = DocumentFetch::new(surroundings);
+        let fetch = DocumentFetch::new(environment);
         Ok(Guard(Arc::new(GuardFiles { is_far, fetch, state })))
     }
 
@@ -360,7 +360,7 @@ mod tests {
         let tokens = folder.path().join("tokens");
         std::fs::write(&tokens, "# none\n\n marker-token \n").unwrap();
         let protection = Protection { tokens: Some(tokens.clone()), ..Protection::default() };
-        let error = Guard::new(&protection, false, Surroundings::default()).unwrap_err();
+        let error = Guard::new(&protection, false, Environment::default()).unwrap_err();
         assert!(error.to_string().contains("within TLS only"), "{error}");
         let read = lines(&tokens).unwrap();
         assert_eq!(read.len(), 1);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use remote::address::Scheme;
-use remote::credentials::{Choice, Kind, TokenFrom, Wallet};
+use remote::credentials::{Choice, CredentialStore, Kind, TokenFrom};
 
 /// The credential that a proxy shows to an origin. Its files are read for each connection, as the
 /// tools of the field renew them in place.
@@ -54,15 +54,19 @@ impl OriginCredential {
     ///
     /// # Errors
     /// A text with the reason.
-    pub fn check(&self, wallet: &Wallet) -> Result<(), String> {
+    pub fn check(&self, credential_store: &CredentialStore) -> Result<(), String> {
         let Some(choice) = self.choice() else { return Ok(()) };
-        let wallet = wallet.with(choice);
+        let credential_store = credential_store.with(choice);
         let said = |why: &dyn std::fmt::Display| why.to_string();
         match self {
-            OriginCredential::Token(_) => wallet.token().map(drop).map_err(|why| said(&why)),
-            OriginCredential::Proxy(_) => wallet.identity().map(drop).map_err(|why| said(&why)),
+            OriginCredential::Token(_) => {
+                credential_store.token().map(drop).map_err(|why| said(&why))
+            }
+            OriginCredential::Proxy(_) => {
+                credential_store.identity().map(drop).map_err(|why| said(&why))
+            }
             OriginCredential::Ccache(_) | OriginCredential::Passthrough(_) => {
-                let candidates = wallet.candidates(SystemTime::now());
+                let candidates = credential_store.candidates(SystemTime::now());
                 let mut tickets = candidates.iter().filter(|one| one.kind == Kind::Kerberos);
                 match tickets.find(|one| one.is_unusable()) {
                     Some(ticket) => Err(format!("{}: {}", ticket.place, ticket.verdict())),

@@ -73,7 +73,7 @@ impl Server {
                     let Some(credential) = origin.credential() else { continue };
                     let wrong =
                         |why| io::Error::other(format!("the credential for {origin}: {why}"));
-                    credential.check(&forwarding.settings.wallet).map_err(wrong)?;
+                    credential.check(&forwarding.settings.credential_store).map_err(wrong)?;
                 }
                 let _inside = runtime.enter();
                 let own = (config.address, config.port).into();

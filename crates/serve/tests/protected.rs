@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use credentials::{Choice, Surroundings, TokenFrom, Wallet};
+use credentials::{Choice, CredentialStore, Environment, TokenFrom};
 use farroot_serve::{Config, Content, Forwarding, Protection, Server};
 use futures::StreamExt;
 use rcgen::{CertificateParams, KeyPair};
@@ -51,10 +51,10 @@ async fn read_within(folder: &Path, url: &str, token: Option<&str>) -> Result<Ve
     let certificate = folder.join("cert.pem");
     let variables = [("SSL_CERT_FILE", certificate.to_str().unwrap())];
     let token = token.map(|token| TokenFrom::Secret(token.into()));
-    let mut surroundings = Surroundings::new(u32::MAX, None, variables);
-    surroundings.temporary = Some(folder.to_owned());
-    let wallet = Wallet::new(surroundings, Choice { token, ..Choice::default() });
-    let config = remote::Config { wallet, ..remote::Config::default() };
+    let mut environment = Environment::new(u32::MAX, None, variables);
+    environment.temporary = Some(folder.to_owned());
+    let credential_store = CredentialStore::new(environment, Choice { token, ..Choice::default() });
+    let config = remote::Config { credential_store, ..remote::Config::default() };
     let network = Arc::new(Tcp::new(config.connect_timeout));
     let remote = Remote::start(config, network);
     let file = remote.open_bytes(url).await?;

@@ -36,7 +36,7 @@ fn session(config: ClientConfig, profile: Profile, server: ServerConfig) -> (Pai
     let now = profile.start();
     let mut pair = Pair::with(Client::new(config, profile, now), server);
     pair.early_hello = early_hello;
-    pair.wallet = Box::new(|method, _| match method {
+    pair.credential_store = Box::new(|method, _| match method {
         Method::Ztn => Ok(Credential::Ztn(TOKEN.to_owned().into())),
         Method::Krb5 => Ok(Credential::Krb5(TICKET.to_vec().into())),
         _ => Err("there is none".to_owned()),
@@ -243,13 +243,13 @@ fn a_refused_credential_with_requests_behind_it_means_care_the_next_time() {
         _ => Err("there is none".to_owned()),
     };
     let (mut pair, _) = session(config(Tls::NotOffered), profile, served(ServedTls::None, offer));
-    pair.wallet = Box::new(move |method, _| wrong(method));
+    pair.credential_store = Box::new(move |method, _| wrong(method));
     pair.settle();
     let (_, retry) = failure(&pair);
     assert_eq!(retry, HowToRetry::Careful);
     let again = pair.client.profile().clone();
     let (mut pair, read) = session(config(Tls::NotOffered), again, served(ServedTls::None, offer));
-    pair.wallet = Box::new(move |method, _| wrong(method));
+    pair.credential_store = Box::new(move |method, _| wrong(method));
     pair.settle();
     // Login, the ticket, the name, and only then the rest.
     expect(&pair, read, 4);

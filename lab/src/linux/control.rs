@@ -1,6 +1,6 @@
 //! The control socket: one line in, one line out, while packets fly.
 //!
-//! `set HOST KNOB...` answers `ok`; `stats` answers one JSON object; anything else `error: why`.
+//! `set HOST OPTION...` answers `ok`; `stats` answers one JSON object; anything else `error: why`.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -14,7 +14,7 @@ use std::time::Duration;
 use crate::network::{Counters, Network};
 
 const LINE_MAX: u64 = 4096;
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Answers on the socket until dropped.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl Drop for Control {
 /// Sends one line to the control socket at `path` and returns the answer.
 pub fn ask(path: &Path, line: &str) -> io::Result<String> {
     let mut stream = UnixStream::connect(path)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
     writeln!(stream, "{line}")?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
@@ -66,7 +66,7 @@ pub fn ask(path: &Path, line: &str) -> io::Result<String> {
 }
 
 fn serve_one(stream: UnixStream, network: &Mutex<Network>) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
     let mut line = String::new();
     BufReader::new((&stream).take(LINE_MAX)).read_line(&mut line)?;
     let mut network = network.lock().unwrap_or_else(PoisonError::into_inner);
@@ -75,20 +75,20 @@ fn serve_one(stream: UnixStream, network: &Mutex<Network>) -> io::Result<()> {
     writeln!(&stream, "{answer}")
 }
 
-/// The answer to one line. A `set` with a wrong knob changes nothing.
+/// The answer to one line. A `set` with a wrong option changes nothing.
 pub fn answer(line: &str, network: &mut Network) -> Result<String, String> {
     let mut words = line.split_whitespace();
     match words.next() {
         Some("set") => {
-            let host = words.next().ok_or("set needs a host and knobs")?;
-            let knobs = network.knobs_mut(host).ok_or(format!("no host `{host}`"))?;
-            let mut changed = knobs.clone();
+            let host = words.next().ok_or("set needs a host and options")?;
+            let options = network.options_mut(host).ok_or(format!("no host `{host}`"))?;
+            let mut changed = options.clone();
             words.try_for_each(|setting| changed.apply(setting))?;
-            *knobs = changed;
+            *options = changed;
             Ok("ok".into())
         }
         Some("stats") => Ok(stats(network)),
-        _ => Err("say `set HOST KNOB...` or `stats`".into()),
+        _ => Err("say `set HOST OPTION...` or `stats`".into()),
     }
 }
 
@@ -121,11 +121,11 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use super::*;
-    use crate::knobs::Knobs;
+    use crate::options::LinkOptions;
 
     fn network() -> Network {
         let mut network = Network::default();
-        network.add_host("far", Ipv4Addr::new(10, 78, 0, 2), Knobs::default(), 1);
+        network.add_host("far", Ipv4Addr::new(10, 78, 0, 2), LinkOptions::default(), 1);
         network
     }
 
@@ -133,9 +133,9 @@ mod tests {
     fn set_changes_a_host_and_only_as_a_whole() {
         let mut network = network();
         assert_eq!(answer("set far delay=5ms rate=1gbit\n", &mut network), Ok("ok".into()));
-        assert_eq!(network.hosts()[0].knobs.rate, Some(125_000_000));
+        assert_eq!(network.hosts()[0].options.rate, Some(125_000_000));
         assert!(answer("set far rate=none delay=soon", &mut network).is_err());
-        assert_eq!(network.hosts()[0].knobs.rate, Some(125_000_000));
+        assert_eq!(network.hosts()[0].options.rate, Some(125_000_000));
         assert!(answer("set moon up", &mut network).is_err());
         assert!(answer("hello", &mut network).is_err());
     }

@@ -13,8 +13,8 @@ use super::error::{Doing, Error, Result};
 use super::namespace::{self, Namespace};
 use super::pump::Pump;
 use super::server::Server;
-use crate::knobs::Knobs;
 use crate::network::{Host, Network};
+use crate::options::LinkOptions;
 
 /// The labs of one process have different numbers.
 static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -34,7 +34,7 @@ pub struct LabConfig {
 pub struct HostConfig {
     /// Lower-case letters and digits; on every host of the lab it resolves as `NAME.farlab`.
     pub name: String,
-    pub knobs: Knobs,
+    pub options: LinkOptions,
 }
 
 /// A running lab. Dropping it ends everything that runs in it and removes the namespaces.
@@ -80,8 +80,8 @@ impl Lab {
             let namespace = Namespace::create(format!("{label}-{}", host.name))?;
             devices.push(namespace.connect(address, &config.congestion)?);
             let seed = config.seed.wrapping_add(lab.hosts.len() as u64);
-            let knobs = host.knobs.clone();
-            lab.lock_network().add_host(&host.name, address, knobs, seed);
+            let options = host.options.clone();
+            lab.lock_network().add_host(&host.name, address, options, seed);
             lab.hosts.push(LabHost { name: host.name.clone(), address, namespace });
         }
         lab.write_names()?;
@@ -117,7 +117,7 @@ impl Lab {
         Ok(self.host(host)?.address)
     }
 
-    /// Changes knobs of a host, for example `delay=50ms rate=1gbit`.
+    /// Changes options of a host, for example `delay=50ms rate=1gbit`.
     pub fn set(&self, host: &str, settings: &str) -> Result<()> {
         let line = format!("set {host} {settings}");
         let answer = control::answer(&line, &mut self.lock_network());

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use farroot_lab::knobs::Knobs;
 use farroot_lab::linux::HostConfig;
+use farroot_lab::options::LinkOptions;
 use farroot_lab::units;
 
 /// A real wide-area link on one machine: network namespaces, the kernel's own TCP, and a process in
@@ -29,14 +29,14 @@ pub enum Verb {
     Run(RunArguments),
     /// Measure round trips, TCP's ramp-up and the rate of the link itself.
     Check(CheckArguments),
-    /// Change knobs of a host in a running lab: delay=, rate=, flow-rate=, loss=, queue=, up, down.
+    /// Change a host of a running lab: delay=, rate=, flow-rate=, loss=, queue=, up, down.
     Set {
         #[arg(long, env = "FARLAB_CONTROL")]
         control: PathBuf,
         /// near, far, or the name of a --host.
         host: String,
         #[arg(required = true)]
-        knobs: Vec<String>,
+        options: Vec<String>,
     },
     /// Print the packets that each link of a running lab has carried and dropped, as JSON.
     Stats {
@@ -70,7 +70,7 @@ pub struct LinkArguments {
     #[arg(long, default_value = "cubic")]
     pub congestion: String,
     /// One more far host, for example `second:delay=20ms,rate=5MB/s`. May be repeated.
-    #[arg(long = "host", value_name = "NAME[:KNOBS]", value_parser = parse_host)]
+    #[arg(long = "host", value_name = "NAME[:OPTIONS]", value_parser = parse_host)]
     pub hosts: Vec<HostConfig>,
 }
 
@@ -85,9 +85,9 @@ impl Rate {
 }
 
 impl LinkArguments {
-    /// The knobs of the far host; the near host's link is perfect.
-    pub fn knobs(&self) -> Knobs {
-        Knobs {
+    /// The options of the far host; the near host's link is perfect.
+    pub fn options(&self) -> LinkOptions {
+        LinkOptions {
             one_way_delay: self.rtt / 2,
             rate: self.rate.0,
             flow_rate: self.flow_rate.0,
@@ -135,10 +135,10 @@ pub struct CheckArguments {
 
 fn parse_host(text: &str) -> Result<HostConfig, String> {
     let (name, settings) = text.split_once(':').unwrap_or((text, ""));
-    let mut knobs = Knobs::default();
+    let mut options = LinkOptions::default();
     let mut settings = settings.split(',').filter(|setting| !setting.is_empty());
-    settings.try_for_each(|setting| knobs.apply(setting))?;
-    Ok(HostConfig { name: name.to_owned(), knobs })
+    settings.try_for_each(|setting| options.apply(setting))?;
+    Ok(HostConfig { name: name.to_owned(), options })
 }
 
 #[cfg(test)]
@@ -156,16 +156,16 @@ mod tests {
     fn half_of_the_round_trip_is_the_far_hosts_delay() {
         let line = ["farroot-lab", "run", "--rtt", "100ms", "--flow-rate", "1MB/s", "--", "true"];
         let Verb::Run(run) = Arguments::parse_from(line).verb else { panic!("not run") };
-        let knobs = run.link.knobs();
-        assert_eq!(knobs.one_way_delay, Duration::from_millis(50));
-        assert_eq!((knobs.rate, knobs.flow_rate), (Some(125_000_000), Some(1_000_000)));
+        let options = run.link.options();
+        assert_eq!(options.one_way_delay, Duration::from_millis(50));
+        assert_eq!((options.rate, options.flow_rate), (Some(125_000_000), Some(1_000_000)));
     }
 
     #[test]
-    fn further_hosts_have_knobs_of_their_own() {
+    fn further_hosts_have_options_of_their_own() {
         let host = parse_host("second:delay=20ms,rate=5MB/s").unwrap();
         assert_eq!(host.name, "second");
-        assert_eq!(host.knobs.rate, Some(5_000_000));
+        assert_eq!(host.options.rate, Some(5_000_000));
         assert!(parse_host("second:warp=9").is_err());
     }
 }

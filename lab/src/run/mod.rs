@@ -49,7 +49,9 @@ fn report(result: Result<ExitCode>) -> ExitCode {
 
 fn ask(verb: &Verb) -> Result<ExitCode> {
     let (control, line) = match verb {
-        Verb::Set { control, host, knobs } => (control, format!("set {host} {}", knobs.join(" "))),
+        Verb::Set { control, host, options } => {
+            (control, format!("set {host} {}", options.join(" ")))
+        }
         Verb::Stats { control } => (control, "stats".to_owned()),
         Verb::Run(_) | Verb::Check(_) => return Ok(ExitCode::SUCCESS),
     };
@@ -86,8 +88,8 @@ fn start_again_in_user_namespace() -> Error {
 }
 
 fn start(link: &LinkArguments) -> Result<Lab> {
-    let near = HostConfig { name: NEAR.into(), knobs: Default::default() };
-    let far = HostConfig { name: FAR.into(), knobs: link.knobs() };
+    let near = HostConfig { name: NEAR.into(), options: Default::default() };
+    let far = HostConfig { name: FAR.into(), options: link.options() };
     let hosts = [near, far].into_iter().chain(link.hosts.iter().cloned()).collect();
     let congestion = link.congestion.clone();
     Lab::start(&LabConfig { hosts, seed: link.seed, congestion })

@@ -20,16 +20,16 @@ _OWN = frozenset(
 )
 
 
-def place(target: Any, is_read: bool) -> tuple[str, Spool | None]:
-    """Where a file is written, and the spool that copies it to its target at the end.
+def place(target: Any, is_read: bool) -> tuple[str, TemporaryCopy | None]:
+    """Where a file is written, and the copy that copies it to its target at the end.
 
     Args:
         target: The place, as a user names it.
         is_read: Whether there is a file that is added to.
     """
     if not isinstance(target, (str, os.PathLike)) and hasattr(target, "write"):
-        spool = Spool(target, str(getattr(target, "name", "")), is_read)
-        return spool.path, spool
+        copy = TemporaryCopy(target, str(getattr(target, "name", "")), is_read)
+        return copy.path, copy
     address = path_text(target)
     if address.startswith("file:") and "::" not in address:
         # As in fsspec, the rest is the path itself: no % stands for another character.
@@ -38,8 +38,8 @@ def place(target: Any, is_read: bool) -> tuple[str, Spool | None]:
     if "::" in address or (is_address and scheme not in _OWN):
         import fsspec
 
-        spool = Spool(None, address, is_read, fsspec.open(address, "wb"))
-        return spool.path, spool
+        copy = TemporaryCopy(None, address, is_read, fsspec.open(address, "wb"))
+        return copy.path, copy
     if not is_address:
         os.makedirs(os.path.dirname(address) or ".", exist_ok=True)
     return address, None
@@ -55,7 +55,7 @@ def _start_over(file: Any) -> None:
         file.truncate()
 
 
-class Spool:
+class TemporaryCopy:
     """A file on the local disk that stands for another place.
 
     Args:

@@ -20,7 +20,7 @@ from . import _options
 from ._keys import DIRECTORY, Keys
 from ._options import Options
 from ._report import WriteReport
-from ._spool import Spool, place
+from ._spool import TemporaryCopy, place
 from ._streamers import described
 from ._tables import Columns
 from ._types import to_type
@@ -129,26 +129,26 @@ def update(path: Address | Any, **options: Any) -> WritableDirectory:
         ['one;1', 'two;1']
     """
     given = Options.of(options)
-    address, spool = place(path, is_read=True)
-    if spool is None:
+    address, copy = place(path, is_read=True)
+    if copy is None:
         _unfinished.complete(address)
-    file = WritableFile(address, _core.FileOutput.update(address, given.core()), given, spool)
+    file = WritableFile(address, _core.FileOutput.update(address, given.core()), given, copy)
     file.take_keys()
     return file.root_directory
 
 
 def _begin(path: Any, overwrite: bool, options: Options) -> WritableDirectory:
-    address, spool = place(path, is_read=False)
-    if spool is None:
+    address, copy = place(path, is_read=False)
+    if copy is None:
         (_unfinished.begin_again if overwrite else _unfinished.complete)(address)
-    is_there = os.path.exists(address) if spool is None else spool.exists()
+    is_there = os.path.exists(address) if copy is None else copy.exists()
     if is_there and not overwrite:
-        if spool is not None:
-            spool.close()
+        if copy is not None:
+            copy.close()
         said = "farroot.recreate replaces it, farroot.update adds to it"
         raise ExistsError(f"{path!r} is there: {said}")
     core = _core.FileOutput.create(address, overwrite, options.core())
-    return WritableFile(address, core, options, spool).root_directory
+    return WritableFile(address, core, options, copy).root_directory
 
 
 class WritableFile(Explaining):
@@ -165,13 +165,13 @@ class WritableFile(Explaining):
     """
 
     def __init__(
-        self, address: str, core: _core.FileOutput, options: Options, spool: Spool | None
+        self, address: str, core: _core.FileOutput, options: Options, copy: TemporaryCopy | None
     ) -> None:
         #: The engine's own; for the package only.
         self.core = core
         self._address = address
         self._options = options
-        self._spool = spool
+        self._spool = copy
         self._compression = compressions.of(options.compression)
         self._keys = Keys()
         self._before: Any = None

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 pub const MB: u64 = 1_000_000;
 pub const RTT: Duration = Duration::from_millis(100);
 /// A read that takes longer than this has hung.
-const PATIENCE: Duration = Duration::from_secs(600);
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Hosts `a`, `b`, ... with the same file of this many bytes.
 pub struct Stage {
@@ -61,7 +61,7 @@ impl Stage {
         let begun = Instant::now();
         let address = self.address();
         let read = async {
-            let read = tokio::time::timeout(PATIENCE, bulk::read(&self.engine, &address)).await;
+            let read = tokio::time::timeout(TIMEOUT, bulk::read(&self.engine, &address)).await;
             (read.expect("it hangs"), begun.elapsed())
         };
         let ((read, took), ()) = futures::join!(read, meanwhile);

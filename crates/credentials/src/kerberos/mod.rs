@@ -10,7 +10,7 @@ use std::time::Duration;
 use secrecy::SecretSlice;
 use zeroize::Zeroizing;
 
-use crate::{Choice, Kind, Place, Reason, Surroundings, Unusable};
+use crate::{Choice, Environment, Kind, Place, Reason, Unusable};
 use library::Library;
 
 /// The library's ticket for its user.
@@ -23,25 +23,25 @@ pub(crate) struct Ticket {
 }
 
 /// The cache that is named.
-pub(crate) fn cache<'a>(surroundings: &'a Surroundings, choice: &'a Choice) -> Option<&'a str> {
-    choice.ccache.as_deref().or_else(|| surroundings.variable("KRB5CCNAME"))
+pub(crate) fn cache<'a>(environment: &'a Environment, choice: &'a Choice) -> Option<&'a str> {
+    choice.ccache.as_deref().or_else(|| environment.variable("KRB5CCNAME"))
 }
 
-fn unusable(surroundings: &Surroundings, choice: &Choice, reason: Reason) -> Unusable {
-    let place = Place::Cache(cache(surroundings, choice).unwrap_or_default().to_owned());
+fn unusable(environment: &Environment, choice: &Choice, reason: Reason) -> Unusable {
+    let place = Place::Cache(cache(environment, choice).unwrap_or_default().to_owned());
     Unusable { kind: Kind::Kerberos, what: "the Kerberos ticket", place, reason }
 }
 
 /// A fresh AP-REQ for a service.
 pub(crate) fn ticket(
-    surroundings: &Surroundings,
+    environment: &Environment,
     choice: &Choice,
     principal: &str,
 ) -> Result<SecretSlice<u8>, Unusable> {
-    let fail = |reason| unusable(surroundings, choice, reason);
+    let fail = |reason| unusable(environment, choice, reason);
     let principal = name::service(principal).map_err(|what| fail(Reason::Malformed(what)))?;
     let library = Library::load().map_err(fail)?;
-    let token = library.initial_token(principal, cache(surroundings, choice));
+    let token = library.initial_token(principal, cache(environment, choice));
     let token = token.map_err(|reason| fail(with_realm(reason, principal)))?;
     let request = name::application_request(&token).map(|request| request.to_vec());
     let lacking = || fail(Reason::Kerberos("the library made no Kerberos message".to_owned()));
@@ -57,10 +57,10 @@ fn with_realm(reason: Reason, principal: &str) -> Reason {
 }
 
 /// The library's ticket; asks no server.
-pub(crate) fn look(surroundings: &Surroundings, choice: &Choice) -> Result<Ticket, Unusable> {
-    let fail = |reason| unusable(surroundings, choice, reason);
+pub(crate) fn look(environment: &Environment, choice: &Choice) -> Result<Ticket, Unusable> {
+    let fail = |reason| unusable(environment, choice, reason);
     let library = Library::load().map_err(fail)?;
-    let (owner, left) = library.owner(cache(surroundings, choice)).map_err(fail)?;
+    let (owner, left) = library.owner(cache(environment, choice)).map_err(fail)?;
     match left.is_zero() {
         true => Err(fail(Reason::Kerberos(format!("the ticket of {owner} has expired")))),
         false => Ok(Ticket { owner, left }),

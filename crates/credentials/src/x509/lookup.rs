@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use super::Identity;
 use crate::files::{self, Access};
-use crate::{Choice, Kind, Place, Reason, Surroundings, Unusable};
+use crate::{Choice, Environment, Kind, Place, Reason, Unusable};
 
 /// A place that may have an identity.
 pub(crate) enum Source {
@@ -38,27 +38,27 @@ impl Source {
 }
 
 /// The places, in the order in which they are looked at.
-pub(crate) fn sources(surroundings: &Surroundings, choice: &Choice) -> Vec<Source> {
+pub(crate) fn sources(environment: &Environment, choice: &Choice) -> Vec<Source> {
     if let Some(path) = &choice.proxy {
         return vec![Source::Proxy(Place::named(path, "the argument proxy"))];
     }
     let mut sources = Vec::new();
-    sources.push(Source::Proxy(match surroundings.variable("X509_USER_PROXY") {
+    sources.push(Source::Proxy(match environment.variable("X509_USER_PROXY") {
         Some(path) => Place::named(path, "X509_USER_PROXY"),
         None => {
-            let name = format!("x509up_u{}", surroundings.user_id);
-            Place::usual(surroundings.temporary().join(name))
+            let name = format!("x509up_u{}", environment.user_id);
+            Place::usual(environment.temporary().join(name))
         }
     }));
-    if let Some(path) = surroundings.variable("X509_USER_CERT") {
+    if let Some(path) = environment.variable("X509_USER_CERT") {
         // As Globus has it: the key may be in the certificate's file.
-        let key = surroundings.variable("X509_USER_KEY");
+        let key = environment.variable("X509_USER_KEY");
         let certificate = Place::named(path, "X509_USER_CERT");
         sources.push(match key {
             Some(key) => Source::Pair(certificate, Place::named(key, "X509_USER_KEY")),
             None => Source::Proxy(certificate),
         });
-    } else if let Some(home) = &surroundings.home {
+    } else if let Some(home) = &environment.home {
         let globus: PathBuf = home.join(".globus");
         sources.push(Source::Pair(
             Place::usual(globus.join("usercert.pem")),
@@ -71,12 +71,12 @@ pub(crate) fn sources(surroundings: &Surroundings, choice: &Choice) -> Vec<Sourc
 /// The first identity that is there. One that cannot be used is an error, but for an encrypted
 /// key in its usual place, which most grid users have and make proxies of.
 pub(crate) fn find(
-    surroundings: &Surroundings,
+    environment: &Environment,
     choice: &Choice,
     now: SystemTime,
 ) -> Result<Option<Identity>, Unusable> {
-    for source in sources(surroundings, choice) {
-        match take(&source, surroundings.user_id, now) {
+    for source in sources(environment, choice) {
+        match take(&source, environment.user_id, now) {
             Ok(None) => {}
             Err(Unusable { reason: Reason::Encrypted, place, .. }) if !place.is_named() => {}
             found => return found,

@@ -51,7 +51,7 @@ fn a_directory_gives_what_is_good_and_says_what_is_not() {
     let grid = Grid::new();
     let directory = directory(&grid);
     let variables = [("X509_CERT_DIR", directory.to_str().unwrap())];
-    let authorities = Authorities::load(&grid.home.surroundings(&variables));
+    let authorities = Authorities::load(&grid.home.environment(&variables));
     let expected = ["/CN=Intermediate", "/CN=Sha1", "/DC=example/O=Grid Tests/CN=Test Authority"];
     assert_eq!(trusted(&authorities), expected);
     let mut skipped: Vec<String> = authorities
@@ -80,7 +80,7 @@ fn usual_places_add_to_the_systems_authorities_and_named_ones_replace_them() {
     let grid = Grid::new();
     let own = "/DC=example/O=Grid Tests/CN=Test Authority".to_owned();
     grid.home.write("home/.globus/certificates/12345678.0", grid.file("ca.pem"), 0o644);
-    let both = Authorities::load(&grid.home.surroundings(&[]));
+    let both = Authorities::load(&grid.home.environment(&[]));
     if both.places.iter().any(|place| place.starts_with("/etc/grid-security")) {
         return eprintln!("SKIPPED: this machine has a grid directory, which goes before");
     }
@@ -91,11 +91,11 @@ fn usual_places_add_to_the_systems_authorities_and_named_ones_replace_them() {
     // A variable that replaces the system's list leaves the grid's directory.
     let bundle = grid.home.write("bundle", grid.file("user.pem"), 0o644);
     let variables = [("SSL_CERT_FILE", bundle.to_str().unwrap())];
-    let replaced = Authorities::load(&grid.home.surroundings(&variables));
+    let replaced = Authorities::load(&grid.home.environment(&variables));
     assert_eq!(trusted(&replaced), [own]);
     // A variable that names the grid's directory replaces all.
     let variables = [("X509_CERT_DIR", "/nowhere/certificates")];
-    let missing = Authorities::load(&grid.home.surroundings(&variables));
+    let missing = Authorities::load(&grid.home.environment(&variables));
     assert!(missing.anchors.is_empty() && !missing.grid);
     assert_eq!(missing.skipped[0].0, PathBuf::from("/nowhere/certificates"));
 }
@@ -105,10 +105,10 @@ fn a_directory_that_changes_is_read_again() {
     let grid = Grid::new();
     grid.home.write("ca/12345678.0", grid.file("ca.pem"), 0o644);
     let directory = grid.home.path("ca");
-    let surroundings = grid.home.surroundings(&[("X509_CERT_DIR", directory.to_str().unwrap())]);
-    let first = Authorities::load(&surroundings);
-    assert!(std::sync::Arc::ptr_eq(&first, &Authorities::load(&surroundings)));
+    let environment = grid.home.environment(&[("X509_CERT_DIR", directory.to_str().unwrap())]);
+    let first = Authorities::load(&environment);
+    assert!(std::sync::Arc::ptr_eq(&first, &Authorities::load(&environment)));
     grid.root("second", "/CN=Second", 9);
     grid.home.write("ca/23456789.0", grid.file("second.pem"), 0o644);
-    assert_eq!(Authorities::load(&surroundings).anchors.len(), 2);
+    assert_eq!(Authorities::load(&environment).anchors.len(), 2);
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use farroot_credentials::{Choice, Surroundings, Wallet};
+use farroot_credentials::{Choice, CredentialStore, Environment};
 
 /// Folders of a user who exists for one test.
 pub struct Home {
@@ -33,20 +33,20 @@ impl Home {
         path
     }
 
-    pub fn surroundings(&self, variables: &[(&str, &str)]) -> Surroundings {
+    pub fn environment(&self, variables: &[(&str, &str)]) -> Environment {
         let home = Some(self.path("home"));
-        let mut own = Surroundings::new(Self::user(), home, variables.iter().copied());
+        let mut own = Environment::new(Self::user(), home, variables.iter().copied());
         own.temporary = Some(self.path("tmp"));
         own
     }
 
-    pub fn wallet(&self, variables: &[(&str, &str)]) -> Wallet {
-        Wallet::new(self.surroundings(variables), Choice::default())
+    pub fn credential_store(&self, variables: &[(&str, &str)]) -> CredentialStore {
+        CredentialStore::new(self.environment(variables), Choice::default())
     }
 
     /// Who runs the test.
     pub fn user() -> u32 {
-        Surroundings::of_process().user_id
+        Environment::of_process().user_id
     }
 }
 

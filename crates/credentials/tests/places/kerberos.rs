@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::SystemTime;
 
-use farroot_credentials::{Choice, Kind, Reason, State, Wallet};
+use farroot_credentials::{Choice, CredentialStore, Kind, Reason, State};
 use secrecy::ExposeSecret;
 
 use crate::home::Home;
@@ -17,13 +17,13 @@ const INSIDE: &str = "kerberos::inside_a_realm";
 fn without_tickets_the_cause_is_said() {
     let home = Home::new();
     let cache = format!("FILE:{}", home.path("nothing").display());
-    let wallet = home.wallet(&[("KRB5CCNAME", &cache)]);
-    let refused = wallet.ticket("xrootd/localhost@TEST.REALM").unwrap_err();
+    let credential_store = home.credential_store(&[("KRB5CCNAME", &cache)]);
+    let refused = credential_store.ticket("xrootd/localhost@TEST.REALM").unwrap_err();
     assert!(matches!(refused.reason, Reason::NoTicket(..) | Reason::NoLibrary(_)), "{refused}");
     let said = refused.to_string();
     assert!(said.contains("kinit USER@TEST.REALM") || said.contains("install"), "{said}");
     for bad in ["", "a b", "\u{fc}"] {
-        let refused = wallet.ticket(bad).unwrap_err();
+        let refused = credential_store.ticket(bad).unwrap_err();
         assert!(matches!(refused.reason, Reason::Malformed(_)), "{refused}");
     }
 }
@@ -43,8 +43,8 @@ fn what_is_no_cache_is_not_given_to_the_library() {
     ] {
         for prefix in ["FILE:", ""] {
             let cache = format!("{prefix}{}", home.path(name).display());
-            let wallet = home.wallet(&[("KRB5CCNAME", &cache)]);
-            let refused = wallet.ticket("xrootd/localhost@TEST.REALM").unwrap_err();
+            let credential_store = home.credential_store(&[("KRB5CCNAME", &cache)]);
+            let refused = credential_store.ticket("xrootd/localhost@TEST.REALM").unwrap_err();
             let is_absent = matches!(refused.reason, Reason::NoLibrary(_));
             assert!(refused.reason == reason || is_absent, "{name}: {refused}");
         }
@@ -151,9 +151,9 @@ fn a_fresh_request_is_made_for_each_connection() {
 #[test]
 #[ignore = "runs within a_fresh_request_is_made_for_each_connection"]
 fn inside_a_realm() {
-    let wallet = Wallet::of_process();
+    let credential_store = CredentialStore::of_process();
     let service = "xrootd/localhost@TEST.REALM";
-    let ticket = |_| wallet.ticket(service).unwrap().expose_secret().to_vec();
+    let ticket = |_| credential_store.ticket(service).unwrap().expose_secret().to_vec();
     let first = ticket(0);
     // [APPLICATION 14]: an AP-REQ, with version 5 in it.
     assert_eq!(first[0], 0x6e);
@@ -168,16 +168,16 @@ fn inside_a_realm() {
     all.dedup();
     assert_eq!(all.len(), 5);
 
-    let found = wallet.candidates(SystemTime::now());
+    let found = credential_store.candidates(SystemTime::now());
     let found = found.iter().find(|candidate| candidate.kind == Kind::Kerberos).unwrap();
     assert_eq!((found.owner.as_deref(), &found.state), (Some("alice@TEST.REALM"), &State::Used));
     assert!(found.left.unwrap().as_secs() > 3_600);
 
-    let unknown = wallet.ticket("xrootd/elsewhere@TEST.REALM").unwrap_err().to_string();
+    let unknown = credential_store.ticket("xrootd/elsewhere@TEST.REALM").unwrap_err().to_string();
     assert!(unknown.contains("not found"), "{unknown}");
     // A cache that the caller names is for this call only.
     let ccache = Some("FILE:/nowhere/cache".to_owned());
-    let other = wallet.with(Choice { ccache, ..Choice::default() });
+    let other = credential_store.with(Choice { ccache, ..Choice::default() });
     assert!(other.ticket(service).is_err());
-    assert!(wallet.ticket(service).is_ok());
+    assert!(credential_store.ticket(service).is_ok());
 }

@@ -28,7 +28,7 @@ fn profile(name: &str) -> Choice {
 fn the_environment_goes_before_the_files_and_a_callers_profile_before_both() {
     let home = home();
     let of = |variables: &[(&str, &str)], choice| {
-        let keys = home.wallet(variables).with(choice).s3_keys().unwrap().unwrap();
+        let keys = home.credential_store(variables).with(choice).s3_keys().unwrap().unwrap();
         let session = keys.session_token.map(|token| token.expose_secret().to_owned());
         (keys.access_key, keys.secret_key.expose_secret().to_owned(), session, keys.place)
     };
@@ -54,14 +54,14 @@ fn the_environment_goes_before_the_files_and_a_callers_profile_before_both() {
     );
     assert_eq!((access, session), (text("ROOT"), Some(text("c"))));
     assert_eq!(place, Place::Variable("S3_ACCESS_KEY"));
-    assert!(Home::new().wallet(&[]).s3_keys().unwrap().is_none());
+    assert!(Home::new().credential_store(&[]).s3_keys().unwrap().is_none());
 }
 
 #[test]
 fn settings_come_from_variables_and_profiles() {
     let home = home();
     let of = |variables: &[(&str, &str)], choice| {
-        home.wallet(variables).with(choice).s3_settings().unwrap()
+        home.credential_store(variables).with(choice).s3_settings().unwrap()
     };
     let text = |text: &str| Some(text.to_owned());
     let default = S3Settings { region: text("eu-west-1"), ..S3Settings::default() };
@@ -82,7 +82,7 @@ fn settings_come_from_variables_and_profiles() {
 fn keys_that_cannot_be_used_say_why() {
     let home = home();
     let refused = |variables: &[(&str, &str)], choice| {
-        home.wallet(variables).with(choice).s3_keys().unwrap_err()
+        home.credential_store(variables).with(choice).s3_keys().unwrap_err()
     };
     let half = refused(&[], profile("half"));
     assert_eq!(half.reason, Reason::Incomplete("aws_secret_access_key"));
@@ -109,7 +109,7 @@ fn of_a_keys_name_the_end_is_shown() {
         [("AKIAIOSFODNN7EXAMPLE", "****MPLE"), ("ABCDEF", "****EF"), ("AB", "****")]
     {
         let variables = [("AWS_ACCESS_KEY_ID", name), ("AWS_SECRET_ACCESS_KEY", "secret")];
-        let keys = home.wallet(&variables).s3_keys().unwrap().unwrap();
+        let keys = home.credential_store(&variables).s3_keys().unwrap().unwrap();
         assert_eq!(keys.shown_name(), shown);
     }
 }

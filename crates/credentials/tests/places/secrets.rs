@@ -21,15 +21,15 @@ fn debug_and_display_show_no_secret() {
         ("AWS_SESSION_TOKEN", "marker-session"),
     ];
     let secret = Some(TokenFrom::Secret("marker-given".into()));
-    let wallet = grid.home.wallet(&variables);
-    let given = wallet.with(Choice { token: secret, ..Choice::default() });
+    let credential_store = grid.home.credential_store(&variables);
+    let given = credential_store.with(Choice { token: secret, ..Choice::default() });
     let printed = [
-        format!("{wallet:?} {given:?}"),
-        format!("{:?}", wallet.token().unwrap()),
+        format!("{credential_store:?} {given:?}"),
+        format!("{:?}", credential_store.token().unwrap()),
         format!("{:?}", given.token().unwrap()),
-        format!("{:?}", wallet.identity().unwrap()),
-        format!("{:?}", wallet.s3_keys().unwrap()),
-        format!("{:?}", wallet.candidates(SystemTime::now())),
+        format!("{:?}", credential_store.identity().unwrap()),
+        format!("{:?}", credential_store.s3_keys().unwrap()),
+        format!("{:?}", credential_store.candidates(SystemTime::now())),
     ];
     let key = String::from_utf8(grid.file("proxy.key")).unwrap();
     let body: String = key.lines().filter(|line| !line.starts_with('-')).collect();
@@ -53,7 +53,7 @@ fn lists_say_what_would_be_used_and_what_not() {
     grid.home.write(&name, token(r#"{"sub":"ada","scope":"storage.read:/"}"#), 0o600);
     grid.home.write(&format!("tmp/x509up_u{}", Home::user()), grid.proxy("voms", 1), 0o640);
     let listed = |variables: &[(&str, &str)], kind| -> Vec<Candidate> {
-        let all = grid.home.wallet(variables).candidates(SystemTime::now());
+        let all = grid.home.credential_store(variables).candidates(SystemTime::now());
         all.into_iter().filter(|candidate| candidate.kind == kind).collect()
     };
     let tokens = listed(&[], Kind::Token);

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use farroot_credentials::{Choice, Place, Reason, TokenFrom, Unusable, Wallet};
+use farroot_credentials::{Choice, CredentialStore, Place, Reason, TokenFrom, Unusable};
 use secrecy::ExposeSecret;
 
 use crate::home::{Home, set_mode};
@@ -17,13 +17,13 @@ pub fn token(claims: &str) -> String {
     format!("{}.{}.{}", part(r#"{"alg":"ES256"}"#), part(claims), part("signature"))
 }
 
-fn text(wallet: &Wallet) -> Option<String> {
-    let token = wallet.token().unwrap()?;
+fn text(credential_store: &CredentialStore) -> Option<String> {
+    let token = credential_store.token().unwrap()?;
     Some(token.secret.expose_secret().to_owned())
 }
 
-fn refusal(wallet: &Wallet) -> Unusable {
-    wallet.token().unwrap_err()
+fn refusal(credential_store: &CredentialStore) -> Unusable {
+    credential_store.token().unwrap_err()
 }
 
 fn seconds_from_now(seconds: i64) -> i64 {
@@ -47,14 +47,14 @@ fn places_are_looked_at_in_order() {
         ("XDG_RUNTIME_DIR", run.to_str().unwrap()),
         ("_CONDOR_CREDS", condor.to_str().unwrap()),
     ];
-    let found = |variables: &[(&str, &str)]| text(&home.wallet(variables)).unwrap();
+    let found = |variables: &[(&str, &str)]| text(&home.credential_store(variables)).unwrap();
     assert_eq!(found(&all), "of-variable");
     assert_eq!(found(&all[1..]), "of-file");
     assert_eq!(found(&all[2..]), "of-session");
     assert_eq!(found(&all[3..]), "of-tmp");
     std::fs::remove_file(home.path(&format!("tmp/{name}"))).unwrap();
     assert_eq!(found(&all[3..]), "of-job");
-    assert_eq!(text(&home.wallet(&[])), None);
+    assert_eq!(text(&home.credential_store(&[])), None);
 }
 
 #[test]
@@ -62,13 +62,19 @@ fn a_caller_goes_before_all_places() {
     let home = Home::new();
     let file = home.write("mine", "of-call\n", 0o600);
     let variables = [("BEARER_TOKEN", "of-variable")];
-    let wallet = home.wallet(&variables);
+    let credential_store = home.credential_store(&variables);
     let token = Some(TokenFrom::File(file));
-    assert_eq!(text(&wallet.with(Choice { token, ..Choice::default() })).unwrap(), "of-call");
+    assert_eq!(
+        text(&credential_store.with(Choice { token, ..Choice::default() })).unwrap(),
+        "of-call"
+    );
     let token = Some(TokenFrom::Secret(" given ".into()));
-    assert_eq!(text(&wallet.with(Choice { token, ..Choice::default() })).unwrap(), "given");
+    assert_eq!(
+        text(&credential_store.with(Choice { token, ..Choice::default() })).unwrap(),
+        "given"
+    );
     let token = Some(TokenFrom::File(home.path("nowhere")));
-    let refused = refusal(&wallet.with(Choice { token, ..Choice::default() }));
+    let refused = refusal(&credential_store.with(Choice { token, ..Choice::default() }));
     assert_eq!(refused.reason, Reason::Missing);
 }
 
@@ -78,7 +84,7 @@ fn blanks_are_stripped_and_an_empty_place_is_passed() {
     let empty = home.write("empty", " \n\t\x0b\x0c\r", 0o600);
     home.write(&format!("tmp/bt_u{}", Home::user()), "\x0b abc.def \r\n", 0o600);
     let variables = [("BEARER_TOKEN", "  "), ("BEARER_TOKEN_FILE", empty.to_str().unwrap())];
-    assert_eq!(text(&home.wallet(&variables)).unwrap(), "abc.def");
+    assert_eq!(text(&home.credential_store(&variables)).unwrap(), "abc.def");
 }
 
 #[test]
@@ -86,11 +92,11 @@ fn a_token_that_is_none_stops_the_search() {
     let home = Home::new();
     home.write(&format!("tmp/bt_u{}", Home::user()), "good", 0o600);
     for bad in ["two words", "-----BEGIN CERTIFICATE-----", "gr\u{fc}n"] {
-        let refused = refusal(&home.wallet(&[("BEARER_TOKEN", bad)]));
+        let refused = refusal(&home.credential_store(&[("BEARER_TOKEN", bad)]));
         assert!(matches!(refused.reason, Reason::Malformed(_)), "{refused}");
         assert!(!refused.to_string().contains("words"), "{refused}");
     }
-    let missing = home.wallet(&[("BEARER_TOKEN_FILE", "/nowhere/token")]);
+    let missing = home.credential_store(&[("BEARER_TOKEN_FILE", "/nowhere/token")]);
     assert_eq!(refusal(&missing).reason, Reason::Missing);
 }
 
@@ -98,8 +104,8 @@ fn a_token_that_is_none_stops_the_search() {
 fn files_that_others_can_read_or_made_are_refused() {
     let home = Home::new();
     let path = home.write("token", "abc", 0o640);
-    let wallet = home.wallet(&[("BEARER_TOKEN_FILE", path.to_str().unwrap())]);
-    let refused = refusal(&wallet);
+    let credential_store = home.credential_store(&[("BEARER_TOKEN_FILE", path.to_str().unwrap())]);
+    let refused = refusal(&credential_store);
     assert_eq!(refused.reason, Reason::Mode(0o640));
     let expected = format!(
         "the token in {0} (from BEARER_TOKEN_FILE) is open to other users (mode 640); chmod 600 \
@@ -108,11 +114,11 @@ fn files_that_others_can_read_or_made_are_refused() {
     );
     assert_eq!(refused.to_string(), expected);
     set_mode(&path, 0o400);
-    assert_eq!(text(&wallet).unwrap(), "abc");
+    assert_eq!(text(&credential_store).unwrap(), "abc");
     home.write("large", vec![b'a'; (64 << 10) + 1], 0o600);
     let large = home.path("large");
-    let wallet = home.wallet(&[("BEARER_TOKEN_FILE", large.to_str().unwrap())]);
-    assert_eq!(refusal(&wallet).reason, Reason::TooLarge((64 << 10) + 1));
+    let credential_store = home.credential_store(&[("BEARER_TOKEN_FILE", large.to_str().unwrap())]);
+    assert_eq!(refusal(&credential_store).reason, Reason::TooLarge((64 << 10) + 1));
 }
 
 #[test]
@@ -121,8 +127,9 @@ fn what_is_no_regular_file_is_refused_at_once() {
     let pipe = home.path("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for path in [pipe.as_path(), Path::new("/dev/zero"), &home.path("tmp")] {
-        let wallet = home.wallet(&[("BEARER_TOKEN_FILE", path.to_str().unwrap())]);
-        assert_eq!(refusal(&wallet).reason, Reason::NotAFile, "{}", path.display());
+        let credential_store =
+            home.credential_store(&[("BEARER_TOKEN_FILE", path.to_str().unwrap())]);
+        assert_eq!(refusal(&credential_store).reason, Reason::NotAFile, "{}", path.display());
     }
 }
 
@@ -132,9 +139,9 @@ fn a_link_is_judged_by_what_it_leads_to() {
     home.write("target", "abc", 0o644);
     let link = home.path(&format!("tmp/bt_u{}", Home::user()));
     symlink(home.path("target"), &link).unwrap();
-    assert_eq!(refusal(&home.wallet(&[])).reason, Reason::Mode(0o644));
+    assert_eq!(refusal(&home.credential_store(&[])).reason, Reason::Mode(0o644));
     set_mode(&home.path("target"), 0o600);
-    assert_eq!(text(&home.wallet(&[])).unwrap(), "abc");
+    assert_eq!(text(&home.credential_store(&[])).unwrap(), "abc");
 }
 
 /// A link of another user to a private file: its first line was sent to servers as a token.
@@ -148,7 +155,7 @@ fn a_link_of_another_user_is_not_followed() {
         return eprintln!("SKIPPED: only root can give a link to another user");
     }
     lchown(&link, Some(4_000), None).unwrap();
-    assert_eq!(refusal(&home.wallet(&[])).reason, Reason::Owner(4_000));
+    assert_eq!(refusal(&home.credential_store(&[])).reason, Reason::Owner(4_000));
 }
 
 #[test]
@@ -159,7 +166,7 @@ fn a_token_that_another_user_left_in_tmp_is_refused() {
         return eprintln!("SKIPPED: only root can give a file to another user");
     }
     chown(&path, Some(4_000), None).unwrap();
-    let refused = refusal(&home.wallet(&[]));
+    let refused = refusal(&home.credential_store(&[]));
     assert_eq!(refused.reason, Reason::Owner(4_000));
     assert!(refused.to_string().contains("remove"), "{refused}");
 }
@@ -167,12 +174,12 @@ fn a_token_that_another_user_left_in_tmp_is_refused() {
 #[test]
 fn a_file_is_read_again_at_each_call() {
     let home = Home::new();
-    let wallet = home.wallet(&[]);
+    let credential_store = home.credential_store(&[]);
     let name = format!("tmp/bt_u{}", Home::user());
     home.write(&name, "first", 0o600);
-    assert_eq!(text(&wallet).unwrap(), "first");
+    assert_eq!(text(&credential_store).unwrap(), "first");
     home.write(&name, "second", 0o600);
-    assert_eq!(text(&wallet).unwrap(), "second");
+    assert_eq!(text(&credential_store).unwrap(), "second");
 }
 
 #[test]
@@ -184,7 +191,7 @@ fn claims_are_read_and_an_expired_token_is_not_used() {
         seconds_from_now(3_600)
     );
     let long = token(&claims);
-    let found = home.wallet(&[("BEARER_TOKEN", &long)]).token().unwrap().unwrap();
+    let found = home.credential_store(&[("BEARER_TOKEN", &long)]).token().unwrap().unwrap();
     let claims = found.claims.unwrap();
     assert_eq!(claims.issuer.as_deref(), Some("https://issuer.example"));
     assert_eq!(claims.audience, ["a", "b"]);
@@ -193,7 +200,7 @@ fn claims_are_read_and_an_expired_token_is_not_used() {
     assert_eq!(found.place, Place::Variable("BEARER_TOKEN"));
 
     let old = token(&format!(r#"{{"exp":{}}}"#, seconds_from_now(-7_300)));
-    let refused = refusal(&home.wallet(&[("BEARER_TOKEN", &old)])).to_string();
+    let refused = refusal(&home.credential_store(&[("BEARER_TOKEN", &old)])).to_string();
     assert_eq!(
         refused,
         "the token in the variable BEARER_TOKEN expired 2 h 1 min ago; fetch a new token, for \
@@ -206,12 +213,12 @@ fn tokens_that_are_no_json_web_tokens_are_tokens() {
     let home = Home::new();
     let five = "a".repeat(5_000);
     for opaque in ["zteos64:MDAwMDAwNzR4nONmYGBg=", "MDAxY2xvY2F0aW9u", "a.b.c", &five] {
-        let found = home.wallet(&[("BEARER_TOKEN", opaque)]).token().unwrap().unwrap();
+        let found = home.credential_store(&[("BEARER_TOKEN", opaque)]).token().unwrap().unwrap();
         assert_eq!((found.secret.expose_secret(), found.claims), (opaque, None));
     }
     // Times that no clock shows, and claims of other types.
     let odd = token(r#"{"exp":1e300,"nbf":-4,"iss":7,"aud":{},"scope":[1,"a"]}"#);
-    let found = home.wallet(&[("BEARER_TOKEN", &odd)]).token().unwrap().unwrap();
+    let found = home.credential_store(&[("BEARER_TOKEN", &odd)]).token().unwrap().unwrap();
     let claims = found.claims.unwrap();
     assert_eq!((claims.expires, claims.issuer, claims.scope), (None, None, vec!["a".to_owned()]));
 }

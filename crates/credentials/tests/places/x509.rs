@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use farroot_credentials::x509::{Certificate, KeyForm, PublicKey, certificates, hashes};
-use farroot_credentials::{Choice, Identity, Place, Reason, Unusable, Wallet};
+use farroot_credentials::{Choice, CredentialStore, Identity, Place, Reason, Unusable};
 use secrecy::ExposeSecret;
 
 use crate::grid::Grid;
@@ -13,19 +13,19 @@ fn usual() -> String {
     format!("tmp/x509up_u{}", Home::user())
 }
 
-fn identity(wallet: &Wallet) -> Identity {
-    wallet.identity().unwrap().unwrap()
+fn identity(credential_store: &CredentialStore) -> Identity {
+    credential_store.identity().unwrap().unwrap()
 }
 
-fn refusal(wallet: &Wallet) -> Unusable {
-    wallet.identity().unwrap_err()
+fn refusal(credential_store: &CredentialStore) -> Unusable {
+    credential_store.identity().unwrap_err()
 }
 
 #[test]
 fn a_proxy_is_found_in_its_usual_place_and_says_whose_it_is() {
     let grid = Grid::new();
     let path = grid.home.write(&usual(), grid.proxy("voms", 1), 0o600);
-    let proxy = identity(&grid.home.wallet(&[]));
+    let proxy = identity(&grid.home.credential_store(&[]));
     assert_eq!(proxy.subject, "/DC=example/CN=Ada Lovelace");
     assert!(proxy.is_proxy && proxy.voms && proxy.has_rsa_key());
     assert_eq!((proxy.chain.len(), proxy.place), (2, Place::usual(path)));
@@ -34,7 +34,7 @@ fn a_proxy_is_found_in_its_usual_place_and_says_whose_it_is() {
     assert!(left > 23 * hour && left <= 24 * hour, "{left:?}");
     let without = grid.home.write("other", grid.proxy("proxy", 1), 0o600);
     let variables = [("X509_USER_PROXY", without.to_str().unwrap())];
-    assert!(!identity(&grid.home.wallet(&variables)).voms);
+    assert!(!identity(&grid.home.credential_store(&variables)).voms);
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn the_order_of_certificates_in_the_file_does_not_matter() {
     grid.proxy("proxy", 1);
     let all = ["ca.pem", "user.pem", "proxy.key", "proxy.pem"].map(|name| grid.file(name));
     grid.home.write(&usual(), all.concat(), 0o600);
-    let proxy = identity(&grid.home.wallet(&[]));
+    let proxy = identity(&grid.home.credential_store(&[]));
     let expected = ["proxy.pem", "user.pem"].map(|name| certificates(&grid.file(name)).remove(0));
     // The root is not sent.
     assert_eq!(proxy.chain, expected);
@@ -81,7 +81,7 @@ fn hashes_of_issuers_are_those_of_openssl() {
         }
     }
     grid.home.write(&usual(), grid.proxy("proxy", 1), 0o600);
-    let of_issuer = identity(&grid.home.wallet(&[])).issuer_hashes;
+    let of_issuer = identity(&grid.home.credential_store(&[])).issuer_hashes;
     let hash = grid.openssl("x509 -in user.pem -noout -issuer_hash");
     let old = grid.openssl("x509 -in user.pem -noout -issuer_hash_old");
     assert_eq!(of_issuer, (hash.trim().to_owned(), old.trim().to_owned()));
@@ -93,7 +93,7 @@ fn certificate_and_key_are_found_where_variables_or_globus_have_them() {
     let certificate = grid.home.write("home/.globus/usercert.pem", grid.file("user.pem"), 0o644);
     grid.openssl("rsa -in user.key -traditional -out pkcs1.key");
     grid.home.write("home/.globus/userkey.pem", grid.file("pkcs1.key"), 0o400);
-    let own = identity(&grid.home.wallet(&[]));
+    let own = identity(&grid.home.credential_store(&[]));
     assert_eq!((own.key_form, own.is_proxy), (KeyForm::Pkcs1, false));
     assert_eq!(own.subject, "/DC=example/CN=Ada Lovelace");
     assert_eq!(own.chain_pem().len(), 1);
@@ -103,11 +103,11 @@ fn certificate_and_key_are_found_where_variables_or_globus_have_them() {
         ("X509_USER_CERT", certificate.to_str().unwrap()),
         ("X509_USER_KEY", key.to_str().unwrap()),
     ];
-    let named = identity(&grid.home.wallet(&variables));
+    let named = identity(&grid.home.credential_store(&variables));
     assert_eq!((named.key_form, &named.public_key), (KeyForm::Pkcs8, &own.public_key));
     // A proxy goes before both.
     grid.home.write(&usual(), grid.proxy("proxy", 1), 0o600);
-    assert!(identity(&grid.home.wallet(&variables)).is_proxy);
+    assert!(identity(&grid.home.credential_store(&variables)).is_proxy);
 }
 
 #[test]
@@ -115,14 +115,14 @@ fn the_public_key_is_written_as_openssl_writes_it() {
     let grid = Grid::new();
     grid.home.write(&usual(), grid.proxy("proxy", 1), 0o600);
     let text = grid.openssl("x509 -in proxy.pem -noout -pubkey");
-    assert_eq!(identity(&grid.home.wallet(&[])).public_key_pem(), text);
+    assert_eq!(identity(&grid.home.credential_store(&[])).public_key_pem(), text);
 }
 
 #[test]
 fn a_raw_signature_is_one_for_openssl_and_can_be_opened() {
     let grid = Grid::new();
     grid.home.write(&usual(), grid.proxy("proxy", 1), 0o600);
-    let proxy = identity(&grid.home.wallet(&[]));
+    let proxy = identity(&grid.home.credential_store(&[]));
     let public = PublicKey::of(&proxy.public_key).unwrap();
     for length in [8_usize, 245, 246, 700] {
         let raw: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
@@ -144,11 +144,11 @@ fn a_raw_signature_is_one_for_openssl_and_can_be_opened() {
 fn bad_proxies_are_refused_with_cause_and_command() {
     let grid = Grid::new();
     let good = grid.proxy("proxy", 1);
-    let wallet = grid.home.wallet(&[]);
+    let credential_store = grid.home.credential_store(&[]);
     let path = grid.home.write(&usual(), &good, 0o644);
     let shown = path.display();
     let make = "voms-proxy-init -voms YOUR_VO -rfc -valid 192:00";
-    let said = || refusal(&wallet).to_string();
+    let said = || refusal(&credential_store).to_string();
     assert_eq!(
         said(),
         format!("the proxy in {shown} is open to other users (mode 644); chmod 600 {shown}")
@@ -179,13 +179,13 @@ fn bad_proxies_are_refused_with_cause_and_command() {
 fn an_expired_proxy_says_since_when() {
     let grid = Grid::new();
     grid.home.write(&usual(), grid.proxy("proxy", -1), 0o600);
-    let refused = refusal(&grid.home.wallet(&[]));
+    let refused = refusal(&grid.home.credential_store(&[]));
     assert!(matches!(refused.reason, Reason::Expired(ago) if ago.as_secs() >= 86_400));
     assert!(refused.to_string().contains("expired 1 d 0 h ago"), "{refused}");
     // A proxy that outlives the certificate that signed it is no good, either.
     grid.signed("user", "ca", "user", "/DC=example/CN=Ada~Lovelace", -1);
     grid.home.write(&usual(), grid.proxy("proxy", 5), 0o600);
-    assert!(matches!(refusal(&grid.home.wallet(&[])).reason, Reason::Expired(_)));
+    assert!(matches!(refusal(&grid.home.credential_store(&[])).reason, Reason::Expired(_)));
 }
 
 #[test]
@@ -196,13 +196,13 @@ fn a_key_with_a_passphrase_is_not_asked_for_one() {
         grid.openssl(&format!("{form} -in user.key -passout pass:marker -out locked.key"));
         let key = grid.home.write("home/.globus/userkey.pem", grid.file("locked.key"), 0o400);
         // All grid users have such a key; without a proxy they have nothing to show.
-        assert!(grid.home.wallet(&[]).identity().unwrap().is_none());
+        assert!(grid.home.credential_store(&[]).identity().unwrap().is_none());
         let certificate = grid.home.path("home/.globus/usercert.pem");
         let variables = [
             ("X509_USER_CERT", certificate.to_str().unwrap()),
             ("X509_USER_KEY", key.to_str().unwrap()),
         ];
-        let refused = refusal(&grid.home.wallet(&variables));
+        let refused = refusal(&grid.home.credential_store(&variables));
         assert_eq!(refused.reason, Reason::Encrypted);
         assert!(refused.to_string().contains("voms-proxy-init"), "{refused}");
     }
@@ -212,7 +212,7 @@ fn a_key_with_a_passphrase_is_not_asked_for_one() {
 fn what_is_named_must_be_there() {
     let grid = Grid::new();
     grid.home.write(&usual(), grid.proxy("proxy", 1), 0o600);
-    let refused = refusal(&grid.home.wallet(&[("X509_USER_PROXY", "/nowhere/proxy")]));
+    let refused = refusal(&grid.home.credential_store(&[("X509_USER_PROXY", "/nowhere/proxy")]));
     let said = refused.to_string();
     let begin = "the proxy in /nowhere/proxy (from X509_USER_PROXY) is not there on this machine (";
     assert!(said.starts_with(begin), "{said}");
@@ -220,8 +220,9 @@ fn what_is_named_must_be_there() {
                there";
     assert!(said.ends_with(end), "{said}");
     let proxy = Some("/nowhere/other".into());
-    let wallet = grid.home.wallet(&[]).with(Choice { proxy, ..Choice::default() });
-    assert_eq!(refusal(&wallet).reason, Reason::Missing);
+    let credential_store =
+        grid.home.credential_store(&[]).with(Choice { proxy, ..Choice::default() });
+    assert_eq!(refusal(&credential_store).reason, Reason::Missing);
 }
 
 #[test]
@@ -231,7 +232,7 @@ fn a_key_of_elliptic_curves_serves_tls_but_not_gsi() {
     grid.openssl("req -x509 -new -key ec.key -subj /CN=Curves -days 2 -out ec.pem");
     let both = [grid.file("ec.pem"), grid.file("ec.key")].concat();
     grid.home.write(&usual(), both, 0o600);
-    let own = identity(&grid.home.wallet(&[]));
+    let own = identity(&grid.home.credential_store(&[]));
     assert_eq!((own.key_form, own.has_rsa_key()), (KeyForm::Sec1, false));
     assert!(!own.key.expose_secret().is_empty());
     let refused = own.sign_raw(b"8 bytes.").unwrap_err();

@@ -1,4 +1,4 @@
-//! The progress of a file: callers, threads that encode and the carrier change it under one lock,
+//! The progress of a file: callers, threads that encode and the uploader change it under one lock,
 //! and each of them, after its change, advances the file as far as it can.
 
 use std::collections::VecDeque;
@@ -28,7 +28,7 @@ pub struct Flow {
     state: Mutex<FlowState>,
     /// For callers: there is room, another table's turn has come, or the file has ended.
     changed: Notify,
-    /// For the carrier: there are bytes, or the file ends.
+    /// For the uploader: there are bytes, or the file ends.
     to_carry: Notify,
     decoders: Decoders,
     trace: Trace,
@@ -45,7 +45,7 @@ pub struct FlowState {
     /// Tables and their paths, in the order in which they were made.
     pub tables: Vec<(TableId, String)>,
     writes: VecDeque<Write>,
-    /// Bytes of the writes that the place has not taken, those that the carrier holds included.
+    /// Bytes of the writes that the place has not taken, those that the uploader holds included.
     write_bytes: usize,
     /// Bytes, before compression, of the work that threads encode.
     encoding_bytes: usize,
@@ -58,12 +58,12 @@ enum Stage {
     Open,
     /// The caller adds nothing further; the remaining work is encoded and written.
     Closing,
-    /// The carrier is to leave nothing behind.
+    /// The uploader is to leave nothing behind.
     Broken(Error),
     Ended(Result<Written>),
 }
 
-/// The carrier's next step.
+/// The uploader's next step.
 pub enum Next {
     Write(VecDeque<Write>),
     Finish,
@@ -179,7 +179,7 @@ impl Flow {
         self.once(|state, _| state.file.is_settled(None), close).await
     }
 
-    /// Waits until the carrier has ended.
+    /// Waits until the uploader has ended.
     pub async fn ended(&self) -> Result<Written> {
         loop {
             let mut changed = pin!(self.changed.notified());
@@ -278,7 +278,7 @@ fn content_len(works: &[(u64, Work)]) -> usize {
     works.iter().map(|(_, work)| work.content_len).sum()
 }
 
-/// For the carrier.
+/// For the uploader.
 impl Flow {
     /// Waits until there may be something else to be carried away.
     pub async fn to_carry(&self) {
@@ -295,7 +295,7 @@ impl Flow {
         }
     }
 
-    /// The place has taken bytes, for which the carrier waited so long.
+    /// The place has taken bytes, for which the uploader waited so long.
     pub fn carried(self: &Arc<Self>, bytes: usize, waited: Duration) -> WriteProgress {
         let mut state = self.state.lock();
         // Of a file that has broken off nothing is counted any more.
@@ -336,7 +336,7 @@ impl FlowState {
         self.encoding_bytes + self.file.waiting_bytes() + self.write_bytes
     }
 
-    /// Whether the carrier has something to do, or has ended.
+    /// Whether the uploader has something to do, or has ended.
     fn can_be_carried(&self) -> bool {
         !self.writes.is_empty() || !matches!(self.stage, Stage::Open)
     }

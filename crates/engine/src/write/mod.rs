@@ -1,15 +1,14 @@
 //! ROOT files that are written: compressed on the decoding threads, carried away by a task.
 //!
 //! ```text
-//! extend -> FileWriter -> work -> threads -> FileWriter -> writes -> carrier -> remote::sink
+//! extend -> FileWriter -> work -> threads -> FileWriter -> writes -> uploader -> remote::sink
 //! ```
 //!
 //! [`rootfile::write::FileWriter`] decides all that shows in the file. Here it is kept going
-//! (`flow.rs`): a caller with entries, a thread with a result or the carrier with room takes the
+//! (`flow.rs`): a caller with entries, a thread with a result or the uploader with room takes the
 //! lock, advances the file as far as it can, and wakes the others. Callers wait where more would
 //! be held than [`WriteOptions::memory_bytes`].
 
-mod carrier;
 pub(crate) mod copy;
 mod encoders;
 mod flow;
@@ -24,6 +23,7 @@ pub(crate) mod skim;
 mod stamp;
 #[cfg(test)]
 mod tests;
+mod uploader;
 
 pub use copy::{ClusterCounts, InputEntries, MergeOptions, MergeProgress, MergeReport, Missing};
 pub use grown::GrownTable;

@@ -16,13 +16,13 @@ use rootfile::write::{
     WritableObject,
 };
 
-use super::carrier::carry;
 use super::flow::{Flow, FlowState};
 use super::infos::infos;
 use super::options::WriteOptions;
 use super::parts::{TablePart, bytes_of};
 use super::report::{TableReport, WriteReport};
 use super::stamp::Stamp;
+use super::uploader::carry;
 use crate::located::Located;
 use crate::read::file::File;
 use crate::read::file::session::Session;

@@ -145,7 +145,7 @@ fn content_of(parts: &[&[u8]]) -> ContentId {
 
 #[cfg(test)]
 mod tests {
-    use credentials::Wallet;
+    use credentials::CredentialStore;
 
     use super::*;
 
@@ -154,7 +154,7 @@ mod tests {
     }
 
     fn origin(text: &str) -> FileOrigin {
-        FileOrigin::of(&[url(text)], &Wallet::default()).unwrap()
+        FileOrigin::of(&[url(text)], &CredentialStore::default()).unwrap()
     }
 
     fn info(modified: i64, version: &str) -> FileInfo {

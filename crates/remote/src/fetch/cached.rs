@@ -340,7 +340,8 @@ mod tests {
         let config = CacheConfig { bytes_max: 1 << 20, folder, ..CacheConfig::default() };
         let cache = Cache::of(&config).unwrap().unwrap();
         let asked = Address::parse("root://host//f.root").unwrap();
-        let origin = FileOrigin::of(std::slice::from_ref(&asked), &credentials::Wallet::default());
+        let origin =
+            FileOrigin::of(std::slice::from_ref(&asked), &credentials::CredentialStore::default());
         let mut cached = Cached::new(CacheOpen {
             cache,
             asked,

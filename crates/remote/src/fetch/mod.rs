@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use credentials::Wallet;
+use credentials::CredentialStore;
 use futures::StreamExt;
 use mutex::RwLock;
 use tokio::sync::{mpsc, oneshot};
@@ -130,7 +130,7 @@ pub struct Fetcher {
     links: Arc<Links>,
     memory_bytes_max: Arc<AtomicU64>,
     cache: Arc<RwLock<Option<Cache>>>,
-    wallet: Arc<RwLock<Wallet>>,
+    credential_store: Arc<RwLock<CredentialStore>>,
     failed: FailedOpens,
     near: NearServers,
     trace: Trace,
@@ -158,8 +158,18 @@ impl Fetcher {
         let cache = Arc::new(RwLock::new(cache_of(config, &trace)));
         let groups = Arc::default();
         let failed = FailedOpens::new(clock);
-        let wallet = Arc::new(RwLock::new(config.wallet.clone()));
-        Fetcher { commands, groups, links, memory_bytes_max, cache, wallet, failed, near, trace }
+        let credential_store = Arc::new(RwLock::new(config.credential_store.clone()));
+        Fetcher {
+            commands,
+            groups,
+            links,
+            memory_bytes_max,
+            cache,
+            credential_store,
+            failed,
+            near,
+            trace,
+        }
     }
 
     /// The cache on this machine's disk, where the settings name one that can be used.
@@ -169,7 +179,7 @@ impl Fetcher {
 
     /// Whose word the bytes of a file at these addresses are; `None` where none is far away.
     pub fn origin(&self, urls: &[Address]) -> Option<FileOrigin> {
-        FileOrigin::of(urls, &self.wallet.read())
+        FileOrigin::of(urls, &self.credential_store.read())
     }
 
     /// The opens that failed a short time ago.
@@ -197,7 +207,7 @@ impl Fetcher {
             *self.cache.write() = cache;
         }
         self.failed.forget();
-        *self.wallet.write() = config.wallet.clone();
+        *self.credential_store.write() = config.credential_store.clone();
         self.near.configure(&config, &network);
         let _ = self.commands.send(DriverCommand::Configure { config: Box::new(config), network });
     }

@@ -98,15 +98,15 @@ impl HttpFile {
     }
 
     async fn send(mut self, content: Content) -> Result<Written> {
-        let spooled = match self.disk {
+        let upload = match self.disk {
             Some(_) => UploadBytes::Disk(self.spill().await?, content.len()),
             None => UploadBytes::Memory(std::mem::take(&mut self.memory).into()),
         };
         let changer = HttpChanger::new(&self.config, self.network.clone());
         let is_named =
-            !self.options.in_place && self.send_beside(&changer, &spooled, &content).await?;
+            !self.options.in_place && self.send_beside(&changer, &upload, &content).await?;
         if !is_named {
-            self.send_in_place(&changer, &spooled, &content).await?;
+            self.send_in_place(&changer, &upload, &content).await?;
         }
         let checksum = content.checksum(Algorithm::Adler32);
         Ok(Written { address: self.url.to_string(), size: content.len(), checksum })
@@ -117,11 +117,11 @@ impl HttpFile {
     async fn send_beside(
         &self,
         changer: &HttpChanger,
-        spooled: &UploadBytes,
+        upload: &UploadBytes,
         content: &Content,
     ) -> Result<bool> {
         let part = self.url.beside(&random_name(&self.url))?;
-        let put = self.put(changer, &part, spooled, content, Ok(None)).await?;
+        let put = self.put(changer, &part, upload, content, Ok(None)).await?;
         match changer.rename(&part, &self.url, self.options.overwrite).await {
             Ok(()) => {
                 put.keep();
@@ -145,7 +145,7 @@ impl HttpFile {
     async fn send_in_place(
         &self,
         changer: &HttpChanger,
-        spooled: &UploadBytes,
+        upload: &UploadBytes,
         content: &Content,
     ) -> Result<()> {
         let before = changer.state(&self.url).await;
@@ -153,7 +153,7 @@ impl HttpFile {
         if !self.options.overwrite && before.clone()?.is_some() {
             return Err(Error::target_is_there());
         }
-        self.put(changer, &self.url, spooled, content, before).await.map(Put::keep)
+        self.put(changer, &self.url, upload, content, before).await.map(Put::keep)
     }
 
     /// Puts the file somewhere, where the server had `before`, and compares it. After an error
@@ -162,12 +162,12 @@ impl HttpFile {
         &self,
         changer: &HttpChanger,
         at: &Address,
-        spooled: &UploadBytes,
+        upload: &UploadBytes,
         content: &Content,
         before: Result<Option<FileStamp>>,
     ) -> Result<Put> {
         let mut put = Put { changer: changer.clone(), at: at.clone(), before, is_over: false };
-        if let Err(error) = changer.put(at, spooled).await {
+        if let Err(error) = changer.put(at, upload).await {
             return Err(put.undone(error).await);
         }
         // The earlier file is gone, whatever is done now.

@@ -165,7 +165,7 @@ async fn converse(
         };
         answers[request.0 as usize] = Some(answer);
         unanswered -= 1;
-        conversation.renew_patience();
+        conversation.renew_deadline();
         left.next().into_iter().for_each(|question| conversation.ask(question));
     }
     Ok(())

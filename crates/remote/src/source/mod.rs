@@ -32,7 +32,7 @@ pub mod one_shot;
 mod pelican;
 pub mod servers;
 pub(crate) mod slotted;
-mod spool;
+mod temporary_copy;
 pub mod tls;
 pub(crate) mod xrootd;
 

@@ -90,19 +90,19 @@ fn in_turn(found: Vec<SocketAddr>, first: Option<SocketAddr>) -> Vec<SocketAddr>
     }
 }
 
-/// The first of the addresses to answer. After `patience` for the first one, and a little for each
+/// The first address that answers. After `time_limit` for the first one, and a little for each
 /// later one, the next is tried beside those before it; after a refusal at once.
 ///
 /// # Errors
 /// Why the last address of all that failed cannot be reached.
 async fn race(
     addresses: Vec<SocketAddr>,
-    patience: Duration,
+    time_limit: Duration,
 ) -> io::Result<(TcpStream, SocketAddr)> {
     let mut left = addresses.into_iter();
     let mut connecting = FuturesUnordered::new();
     let mut failure = io::ErrorKind::AddrNotAvailable.into();
-    let mut wait = patience;
+    let mut wait = time_limit;
     loop {
         if let Some(address) = left.next() {
             connecting.push(async move { (TcpStream::connect(address).await, address) });
@@ -158,11 +158,11 @@ impl Tcp {
             // Connections that begin at the same time try the same address first.
             self.preferred.lock().insert(key.clone(), Preferred { address, reached: false });
         }
-        let patience = match known {
+        let time_limit = match known {
             Some(Preferred { reached: true, .. }) => NEXT_AFTER_KNOWN,
             _ => NEXT_AFTER,
         };
-        let (stream, address) = race(in_turn(found, first), patience).await?;
+        let (stream, address) = race(in_turn(found, first), time_limit).await?;
         self.preferred.lock().insert(key, Preferred { address, reached: true });
         Ok(stream)
     }

@@ -339,7 +339,7 @@ async fn ask_one(
 pub(super) struct Conversation {
     commands: UnboundedSender<Command>,
     events: UnboundedReceiver<(ConnectionTag, ConnectionEvent)>,
-    patience: Patience,
+    deadline: Deadline,
     /// The address of a file of the server, for errors.
     url: String,
     server: Arc<dyn Server>,
@@ -364,7 +364,7 @@ impl Conversation {
     ) -> Result<Self> {
         let come = Arc::new(AtomicU64::new(0));
         let network = Arc::new(Counting { network, come: come.clone() });
-        let patience = Patience::new(config, come);
+        let deadline = Deadline::new(config, come);
         let server = server_for(url, config, network)?;
         let first: Vec<Command> = first.into_iter().collect();
         let (commands, events) = connection(&server, first.clone());
@@ -375,7 +375,7 @@ impl Conversation {
         Ok(Conversation {
             commands,
             events,
-            patience,
+            deadline,
             url,
             server,
             unanswered,
@@ -411,8 +411,8 @@ impl Conversation {
     }
 
     /// Restarts the read timeout, for the next answer.
-    pub fn renew_patience(&mut self) {
-        self.patience.renew();
+    pub fn renew_deadline(&mut self) {
+        self.deadline.renew();
     }
 
     /// The next event other than `Wait`, which lengthens the timeout.
@@ -422,16 +422,16 @@ impl Conversation {
     pub async fn next(&mut self) -> Result<ConnectionEvent> {
         let lost = || Error::new(ErrorKind::Connection, "the connection ended before the answer");
         loop {
-            let event = match timeout_at(self.patience.ends, self.events.recv()).await {
+            let event = match timeout_at(self.deadline.ends, self.events.recv()).await {
                 Ok(Some((_, event))) => event,
                 Ok(None) => return Err(lost().with_url(&*self.url)),
                 Err(_) => {
-                    self.patience.is_rewarded().map_err(|error| error.with_url(&*self.url))?;
+                    self.deadline.is_rewarded().map_err(|error| error.with_url(&*self.url))?;
                     continue;
                 }
             };
             match event {
-                ConnectionEvent::Wait(time) => self.patience.lengthen(time),
+                ConnectionEvent::Wait(time) => self.deadline.lengthen(time),
                 ConnectionEvent::Disconnected { error: Some(error) } if self.begin_anew(&error) => {
                 }
                 ConnectionEvent::Failed { error, .. }
@@ -493,7 +493,7 @@ impl Network for Counting {
 }
 
 /// How long an answer is waited for: as long as bytes come at the least rate, and not for ever.
-struct Patience {
+struct Deadline {
     ends: Instant,
     gives_up: Instant,
     read_timeout: Duration,
@@ -502,12 +502,12 @@ struct Patience {
     seen: u64,
 }
 
-impl Patience {
+impl Deadline {
     fn new(config: &Config, come: Arc<AtomicU64>) -> Self {
         let now = Instant::now();
         let read_timeout = config.read_timeout;
         let least = config.least_rate as f64 * read_timeout.as_secs_f64();
-        Patience {
+        Deadline {
             ends: now + read_timeout,
             gives_up: now + read_timeout.max(QUESTION_TIMEOUT),
             read_timeout,

@@ -19,15 +19,15 @@ pub fn config_for<'a>(url: &Address, config: &'a Config) -> Cow<'a, Config> {
     let Some(access) = url.access() else { return Cow::Borrowed(config) };
     // Credentials that the call names go before all that the settings name.
     let said = access.choice.clone();
-    let set = config.wallet.choice().clone();
+    let set = config.credential_store.choice().clone();
     let says_who = said.token.is_some()
         || said.proxy.is_some()
         || said.ccache.is_some()
         || said.order.is_some();
     let s3_profile = said.s3_profile.clone().or(set.s3_profile.clone());
     let choice = if says_who { said } else { set };
-    let wallet = config.wallet.with(Choice { s3_profile, ..choice });
-    Cow::Owned(Config { wallet, insecure: access.insecure, ..config.clone() })
+    let credential_store = config.credential_store.with(Choice { s3_profile, ..choice });
+    Cow::Owned(Config { credential_store, insecure: access.insecure, ..config.clone() })
 }
 
 /// The server that a file's address names.
@@ -54,7 +54,7 @@ pub fn server_for(
 mod tests {
     use std::time::Duration;
 
-    use credentials::{Surroundings, Wallet};
+    use credentials::{CredentialStore, Environment};
 
     use super::*;
     use crate::source::network::Tcp;
@@ -64,9 +64,9 @@ mod tests {
     #[test]
     fn a_server_is_counted_by_the_host_and_port_of_its_connections() {
         let endpoint = |address: &str, service: &str| {
-            let surroundings = Surroundings::new(1, None, [("AWS_ENDPOINT_URL", service)]);
-            let wallet = Wallet::new(surroundings, Choice::default());
-            let config = Config { wallet, ..Config::default() };
+            let environment = Environment::new(1, None, [("AWS_ENDPOINT_URL", service)]);
+            let credential_store = CredentialStore::new(environment, Choice::default());
+            let config = Config { credential_store, ..Config::default() };
             let network = Arc::new(Tcp::new(Duration::from_secs(1)));
             let address = Address::parse(address).unwrap();
             server_for(&address, &config, network).unwrap().endpoint()

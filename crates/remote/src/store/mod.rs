@@ -179,7 +179,7 @@ mod tests {
 
     fn url(text: &str) -> FileOrigin {
         let url = Address::parse(text).unwrap();
-        FileOrigin::of(&[url], &credentials::Wallet::default()).unwrap()
+        FileOrigin::of(&[url], &credentials::CredentialStore::default()).unwrap()
     }
 
     #[test]

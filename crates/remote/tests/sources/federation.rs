@@ -15,7 +15,7 @@ use farroot_remote::{Config, Remote};
 use super::peers::{Process, free_port, own_by_daemon, running_as_root, start, xrd_http};
 
 /// A manager and its servers need seconds to know each other.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const FILE_BYTES: usize = 16 << 20;
 
 struct Node {
@@ -68,7 +68,7 @@ async fn known_at(manager: &Address, network: &Arc<dyn Network>) -> Vec<Address>
         let found = one_shot::locate(manager, &Config::default(), network.clone()).await;
         match found {
             Ok(places) if places.urls.len() == 2 => return places.urls,
-            found => assert!(begun.elapsed() < PATIENCE, "the manager says {found:?}"),
+            found => assert!(begun.elapsed() < TIMEOUT, "the manager says {found:?}"),
         }
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
@@ -134,7 +134,7 @@ async fn read_until_both_serve(
     while !remote.report().to_string().contains("also at") {
         let fetched = file.fetch(&[0..half]).await.unwrap();
         assert!(fetched[0].1 == content[..half as usize], "wrong bytes");
-        assert!(begun.elapsed() < PATIENCE, "{}", remote.report());
+        assert!(begun.elapsed() < TIMEOUT, "{}", remote.report());
     }
     (remote, file)
 }

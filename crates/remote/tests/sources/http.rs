@@ -12,7 +12,7 @@ use farroot_remote::source::{FileEnd, Server};
 use futures::StreamExt;
 
 use super::conformance;
-use super::http_server::{Good, Knobs, PLAIN, Ranges};
+use super::http_server::{Good, LinkOptions, PLAIN, Ranges};
 use super::over_tcp;
 use super::talk::{Talk, file};
 
@@ -26,41 +26,41 @@ fn content(name: &str) -> Vec<u8> {
     conformance::files().into_iter().find(|(known, _)| *known == name).unwrap().1
 }
 
-async fn conforms(knobs: Knobs) {
-    let good = Good::start(knobs).await;
-    let config = Config { http2: knobs.http2, ..Config::default() };
+async fn conforms(options: LinkOptions) {
+    let good = Good::start(options).await;
+    let config = Config { http2: options.http2, ..Config::default() };
     conformance::check(server(&good.origin, &config), |name| good.url(name)).await;
 }
 
 macro_rules! conformance_of {
-    ($($name:ident: $knobs:expr;)*) => {$(
+    ($($name:ident: $options:expr;)*) => {$(
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $name() {
-            conforms($knobs).await;
+            conforms($options).await;
         }
     )*};
 }
 
 conformance_of! {
     http1_keeps_the_rules: PLAIN;
-    http2_keeps_the_rules: Knobs { http2: true, ..PLAIN };
-    chunked_answers_keep_the_rules: Knobs { chunked: true, ..PLAIN };
-    closing_servers_keep_the_rules: Knobs { close: true, ..PLAIN };
-    reversed_parts_keep_the_rules: Knobs { ranges: Ranges::Reversed, ..PLAIN };
-    merged_parts_keep_the_rules: Knobs { ranges: Ranges::Merged, ..PLAIN };
-    missing_parts_keep_the_rules: Knobs { ranges: Ranges::Half, ..PLAIN };
-    first_ranges_only_keep_the_rules: Knobs { ranges: Ranges::First, ..PLAIN };
-    single_ranges_only_keep_the_rules: Knobs { ranges: Ranges::Single, ..PLAIN };
+    http2_keeps_the_rules: LinkOptions { http2: true, ..PLAIN };
+    chunked_answers_keep_the_rules: LinkOptions { chunked: true, ..PLAIN };
+    closing_servers_keep_the_rules: LinkOptions { close: true, ..PLAIN };
+    reversed_parts_keep_the_rules: LinkOptions { ranges: Ranges::Reversed, ..PLAIN };
+    merged_parts_keep_the_rules: LinkOptions { ranges: Ranges::Merged, ..PLAIN };
+    missing_parts_keep_the_rules: LinkOptions { ranges: Ranges::Half, ..PLAIN };
+    first_ranges_only_keep_the_rules: LinkOptions { ranges: Ranges::First, ..PLAIN };
+    single_ranges_only_keep_the_rules: LinkOptions { ranges: Ranges::Single, ..PLAIN };
     refused_multi_ranges_over_http2_keep_the_rules:
-        Knobs { ranges: Ranges::Refused(400), http2: true, ..PLAIN };
-    servers_without_suffixes_keep_the_rules: Knobs { ranges: Ranges::NoSuffix, ..PLAIN };
-    servers_without_ranges_keep_the_rules: Knobs { ranges: Ranges::None, ..PLAIN };
+        LinkOptions { ranges: Ranges::Refused(400), http2: true, ..PLAIN };
+    servers_without_suffixes_keep_the_rules: LinkOptions { ranges: Ranges::NoSuffix, ..PLAIN };
+    servers_without_ranges_keep_the_rules: LinkOptions { ranges: Ranges::None, ..PLAIN };
     servers_without_ranges_over_http2_keep_the_rules:
-        Knobs { ranges: Ranges::None, http2: true, ..PLAIN };
+        LinkOptions { ranges: Ranges::None, http2: true, ..PLAIN };
     servers_without_ranges_that_close_keep_the_rules:
-        Knobs { ranges: Ranges::None, close: true, ..PLAIN };
+        LinkOptions { ranges: Ranges::None, close: true, ..PLAIN };
     servers_without_ranges_or_lengths_keep_the_rules:
-        Knobs { ranges: Ranges::None, chunked: true, ..PLAIN };
+        LinkOptions { ranges: Ranges::None, chunked: true, ..PLAIN };
 }
 
 /// A server that answers several ranges with 416 and the file's size, as aiohttp's static files do,
@@ -68,11 +68,11 @@ conformance_of! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn refusals_of_each_kind_of_range_keep_the_rules() {
     for status in [400, 403, 405, 413, 414, 416, 431, 500, 501] {
-        conforms(Knobs { ranges: Ranges::Refused(status), ..PLAIN }).await;
+        conforms(LinkOptions { ranges: Ranges::Refused(status), ..PLAIN }).await;
     }
     for status in [400, 416, 501] {
-        conforms(Knobs { ranges: Ranges::AllRefused(status), ..PLAIN }).await;
-        conforms(Knobs { ranges: Ranges::SuffixRefused(status), ..PLAIN }).await;
+        conforms(LinkOptions { ranges: Ranges::AllRefused(status), ..PLAIN }).await;
+        conforms(LinkOptions { ranges: Ranges::SuffixRefused(status), ..PLAIN }).await;
     }
 }
 
@@ -80,7 +80,7 @@ async fn refusals_of_each_kind_of_range_keep_the_rules() {
 async fn a_refusal_of_several_ranges_is_learnt_once() {
     // An internal error may be one; the second is the server's way.
     for (status, first, second) in [(400, 4, 3), (416, 4, 3), (501, 4, 3), (500, 4, 4)] {
-        let good = Good::start(Knobs { ranges: Ranges::Refused(status), ..PLAIN }).await;
+        let good = Good::start(LinkOptions { ranges: Ranges::Refused(status), ..PLAIN }).await;
         let mut talk = Talk::with(server(&good.origin, &Config::default()));
         let large = file(1, &good.url("large.bin"));
         let segments = [0..10, 1000..1010, 2000..2010];
@@ -97,7 +97,7 @@ async fn a_refusal_of_several_ranges_is_learnt_once() {
 #[tokio::test]
 async fn a_server_that_refuses_all_ranges_is_asked_for_them_once() {
     for status in [400, 416, 501] {
-        let good = Good::start(Knobs { ranges: Ranges::AllRefused(status), ..PLAIN }).await;
+        let good = Good::start(LinkOptions { ranges: Ranges::AllRefused(status), ..PLAIN }).await;
         let mut talk = Talk::with(server(&good.origin, &Config::default()));
         for (tag, requests) in [(1, 2), (2, 3)] {
             let large = file(tag, &good.url("large.bin"));
@@ -112,7 +112,8 @@ async fn a_server_that_refuses_all_ranges_is_asked_for_them_once() {
 #[tokio::test]
 async fn a_refused_suffix_leaves_the_size_and_is_not_asked_for_again() {
     for status in [400, 416, 501] {
-        let good = Good::start(Knobs { ranges: Ranges::SuffixRefused(status), ..PLAIN }).await;
+        let good =
+            Good::start(LinkOptions { ranges: Ranges::SuffixRefused(status), ..PLAIN }).await;
         let mut talk = Talk::with(server(&good.origin, &Config::default()));
         let tail = talk.open(&file(1, &good.url("large.bin")), FileEnd::Tail(1000)).await;
         assert_eq!(tail.info.as_ref().unwrap().size, 3_000_017, "after {status}");
@@ -141,7 +142,7 @@ async fn requests_told_are_requests_seen() {
     ];
     let content = content("large.bin");
     for (ranges, one_range) in kinds {
-        let good = Good::start(Knobs { ranges, ..PLAIN }).await;
+        let good = Good::start(LinkOptions { ranges, ..PLAIN }).await;
         let remote = over_tcp(Config::default());
         let file = remote.open_bytes(good.url("large.bin").as_str()).await.unwrap();
         let parts: Vec<_> = (0..100).map(|at| at * 29_000..at * 29_000 + 700).collect();
@@ -186,7 +187,7 @@ async fn many_segments_are_one_request() {
 
 #[tokio::test]
 async fn single_ranges_are_learnt_once() {
-    let good = Good::start(Knobs { ranges: Ranges::First, ..PLAIN }).await;
+    let good = Good::start(LinkOptions { ranges: Ranges::First, ..PLAIN }).await;
     let mut talk = Talk::with(server(&good.origin, &Config::default()));
     let large = file(1, &good.url("large.bin"));
     let segments = [0..10, 1000..1010, 2000..2010];
@@ -201,7 +202,7 @@ async fn single_ranges_are_learnt_once() {
 
 #[tokio::test]
 async fn a_server_without_ranges_is_read_once() {
-    let good = Good::start(Knobs { ranges: Ranges::None, ..PLAIN }).await;
+    let good = Good::start(LinkOptions { ranges: Ranges::None, ..PLAIN }).await;
     let server = server(&good.origin, &Config::default());
     let large = file(1, &good.url("large.bin"));
     let mut talk = Talk::with(server.clone());
@@ -220,7 +221,7 @@ async fn a_server_without_ranges_is_read_once() {
 
 #[tokio::test]
 async fn a_small_file_without_ranges_needs_no_temporary_file() {
-    let good = Good::start(Knobs { ranges: Ranges::None, ..PLAIN }).await;
+    let good = Good::start(LinkOptions { ranges: Ranges::None, ..PLAIN }).await;
     let mut talk = Talk::with(server(&good.origin, &Config::default()));
     let opened = talk.open(&file(1, &good.url("small.bin")), FileEnd::Head(65_536)).await;
     assert!(opened.notes.is_empty(), "{:?}", opened.notes);
@@ -230,7 +231,7 @@ async fn a_small_file_without_ranges_needs_no_temporary_file() {
 #[tokio::test]
 async fn the_size_alone_costs_one_request() {
     for ranges in [Ranges::All, Ranges::None] {
-        let good = Good::start(Knobs { ranges, ..PLAIN }).await;
+        let good = Good::start(LinkOptions { ranges, ..PLAIN }).await;
         let mut talk = Talk::with(server(&good.origin, &Config::default()));
         let opened = talk.open(&file(1, &good.url("large.bin")), FileEnd::Head(0)).await;
         assert_eq!(opened.info.as_ref().unwrap().size, 3_000_017);
@@ -241,7 +242,7 @@ async fn the_size_alone_costs_one_request() {
 
 #[tokio::test]
 async fn a_server_without_suffixes_tells_the_size() {
-    let good = Good::start(Knobs { ranges: Ranges::NoSuffix, ..PLAIN }).await;
+    let good = Good::start(LinkOptions { ranges: Ranges::NoSuffix, ..PLAIN }).await;
     let mut talk = Talk::with(server(&good.origin, &Config::default()));
     let large = file(1, &good.url("large.bin"));
     let tail = talk.open(&large, FileEnd::Tail(1000)).await;

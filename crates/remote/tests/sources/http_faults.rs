@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::http::server;
-use super::http_server::{Good, Knobs, PLAIN, Say, origin_of, scripted};
+use super::http_server::{Good, LinkOptions, PLAIN, Say, origin_of, scripted};
 use super::talk::{Answer, End, Talk, file};
 
 /// The head and the body of an answer.
@@ -439,7 +439,7 @@ async fn a_whole_file_that_breaks_off_is_begun_again_by_who_waits() {
 
 #[tokio::test]
 async fn a_server_that_closes_needs_no_word_of_it() {
-    let good = Good::start(Knobs { close: true, ..PLAIN }).await;
+    let good = Good::start(LinkOptions { close: true, ..PLAIN }).await;
     let mut talk = Talk::with(server(&good.origin, &Config::default()));
     let large = file(1, &good.url("large.bin"));
     for _ in 0..3 {

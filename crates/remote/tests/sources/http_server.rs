@@ -47,7 +47,7 @@ pub enum Ranges {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Knobs {
+pub struct LinkOptions {
     pub ranges: Ranges,
     pub http2: bool,
     /// The connection ends with each answer.
@@ -56,7 +56,8 @@ pub struct Knobs {
     pub chunked: bool,
 }
 
-pub const PLAIN: Knobs = Knobs { ranges: Ranges::All, http2: false, close: false, chunked: false };
+pub const PLAIN: LinkOptions =
+    LinkOptions { ranges: Ranges::All, http2: false, close: false, chunked: false };
 
 /// A server of the conformance suite's files.
 pub struct Good {
@@ -65,12 +66,12 @@ pub struct Good {
 }
 
 impl Good {
-    pub async fn start(knobs: Knobs) -> Self {
-        Self::start_within(None, knobs).await
+    pub async fn start(options: LinkOptions) -> Self {
+        Self::start_within(None, options).await
     }
 
     /// Within TLS, if there is one who takes it.
-    pub async fn start_within(tls: Option<TlsAcceptor>, knobs: Knobs) -> Self {
+    pub async fn start_within(tls: Option<TlsAcceptor>, options: LinkOptions) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = origin_of(&listener, tls.is_some());
         let requests = Arc::new(AtomicUsize::new(0));
@@ -80,14 +81,14 @@ impl Good {
                 let counter = counter.clone();
                 let service = service_fn(move |request| {
                     counter.fetch_add(1, Ordering::Relaxed);
-                    async move { Ok::<_, Infallible>(serve(knobs, &request)) }
+                    async move { Ok::<_, Infallible>(serve(options, &request)) }
                 });
                 let tls = tls.clone();
                 tokio::spawn(async move {
                     let Some(stream) = within(tls, stream).await else { return };
                     let io = TokioIo::new(stream);
                     // Clients leave amid answers: that is their right.
-                    if knobs.http2 {
+                    if options.http2 {
                         let server = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
                         let _ = server.serve_connection(io, service).await;
                     } else {
@@ -124,33 +125,34 @@ async fn within(tls: Option<TlsAcceptor>, stream: TcpStream) -> Option<Box<dyn S
 
 pub type Body = BoxBody<Bytes, Infallible>;
 
-pub fn serve(knobs: Knobs, request: &Request<Incoming>) -> Response<Body> {
+pub fn serve(options: LinkOptions, request: &Request<Incoming>) -> Response<Body> {
     let name = request.uri().path().trim_start_matches('/');
     static FILES: LazyLock<[(&str, Vec<u8>); 4]> = LazyLock::new(conformance::files);
     let Some((_, content)) = FILES.iter().find(|(known, _)| *known == name) else {
-        return answer(knobs, StatusCode::NOT_FOUND, &[], b"no such file".to_vec());
+        return answer(options, StatusCode::NOT_FOUND, &[], b"no such file".to_vec());
     };
     let header = request.headers().get("range").and_then(|value| value.to_str().ok());
-    let Some(ranges) = header.and_then(|header| asked(knobs.ranges, header, content.len())) else {
-        if let Some(status) = header.and_then(|header| refusal(knobs.ranges, header)) {
+    let Some(ranges) = header.and_then(|header| asked(options.ranges, header, content.len()))
+    else {
+        if let Some(status) = header.and_then(|header| refusal(options.ranges, header)) {
             let status = StatusCode::from_u16(status).unwrap();
             // As aiohttp does.
             let size = ("content-range", format!("bytes */{}", content.len()));
             let says_size = status == StatusCode::RANGE_NOT_SATISFIABLE;
-            return answer(knobs, status, &[size][..usize::from(says_size)], b"no".to_vec());
+            return answer(options, status, &[size][..usize::from(says_size)], b"no".to_vec());
         }
-        return answer(knobs, StatusCode::OK, &[("etag", "\"1\"".into())], content.clone());
+        return answer(options, StatusCode::OK, &[("etag", "\"1\"".into())], content.clone());
     };
     let size = content.len();
     let place = |range: &Range<usize>| format!("bytes {}-{}/{size}", range.start, range.end - 1);
     match ranges.as_slice() {
         [] => {
             let header = ("content-range", format!("bytes */{size}"));
-            answer(knobs, StatusCode::RANGE_NOT_SATISFIABLE, &[header], Vec::new())
+            answer(options, StatusCode::RANGE_NOT_SATISFIABLE, &[header], Vec::new())
         }
         [range] => {
             let headers = [("content-range", place(range)), ("etag", "\"1\"".into())];
-            answer(knobs, StatusCode::PARTIAL_CONTENT, &headers, content[range.clone()].to_vec())
+            answer(options, StatusCode::PARTIAL_CONTENT, &headers, content[range.clone()].to_vec())
         }
         ranges => {
             let mut body = Vec::new();
@@ -162,7 +164,7 @@ pub fn serve(knobs: Knobs, request: &Request<Incoming>) -> Response<Body> {
             body.extend_from_slice(b"\r\n--sep--\r\n");
             let kind = ("content-type", "multipart/byteranges; boundary=sep".into());
             let headers = [kind, ("etag", "\"1\"".into())];
-            answer(knobs, StatusCode::PARTIAL_CONTENT, &headers, body)
+            answer(options, StatusCode::PARTIAL_CONTENT, &headers, body)
         }
     }
 }
@@ -211,7 +213,7 @@ fn asked(ranges: Ranges, header: &str, size: usize) -> Option<Vec<Range<usize>>>
 }
 
 fn answer(
-    knobs: Knobs,
+    options: LinkOptions,
     status: StatusCode,
     headers: &[(&str, String)],
     body: Vec<u8>,
@@ -220,11 +222,11 @@ fn answer(
     for (name, value) in headers {
         response = response.header(*name, value);
     }
-    if knobs.close {
+    if options.close {
         response = response.header("connection", "close");
     }
     let body = Bytes::from(body);
-    let body = if knobs.chunked {
+    let body = if options.chunked {
         let pieces: Vec<Bytes> = body.chunks(10_000).map(|piece| body.slice_ref(piece)).collect();
         let frames = pieces.into_iter().map(|piece| Ok(Frame::data(piece)));
         StreamBody::new(futures::stream::iter(frames)).boxed()

@@ -12,16 +12,16 @@ use mutex::Mutex;
 
 use super::conformance;
 use super::http::server;
-use super::http_server::{Good, Knobs, PLAIN, Ranges, Say, scripted_within};
+use super::http_server::{Good, LinkOptions, PLAIN, Ranges, Say, scripted_within};
 use super::over_tcp;
 use super::secrets::search_error;
 use super::secured::{Authority, basic, token};
 use super::talk::{Talk, file};
 use super::uploads::OVER;
 
-async fn conforms(knobs: Knobs) {
+async fn conforms(options: LinkOptions) {
     let authority = Authority::new();
-    let good = Good::start_within(Some(authority.server()), knobs).await;
+    let good = Good::start_within(Some(authority.server()), options).await;
     let config = authority.with_token("marker-of-a-secret.token");
     conformance::check(server(&good.origin, &config), |name| good.url(name)).await;
 }
@@ -33,12 +33,12 @@ async fn https_keeps_the_rules() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn https_that_closes_keeps_the_rules() {
-    conforms(Knobs { close: true, ..PLAIN }).await;
+    conforms(LinkOptions { close: true, ..PLAIN }).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn https_without_ranges_keeps_the_rules() {
-    conforms(Knobs { ranges: Ranges::None, chunked: true, ..PLAIN }).await;
+    conforms(LinkOptions { ranges: Ranges::None, chunked: true, ..PLAIN }).await;
 }
 
 // ---- credentials that each server gets ---------------------------------------------------------
@@ -383,7 +383,7 @@ async fn a_refusal_says_what_was_shown_and_in_which_state_it_is() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stale_token_is_named_only_where_one_is_wanted() {
     let authority = Authority::new();
-    let user = credentials::Surroundings::of_process().user_id;
+    let user = credentials::Environment::of_process().user_id;
     authority.secret(&format!("bt_u{user}"), &token(r#"{"exp":1000000000}"#));
     let log = Log::default();
     let a = noting("a", Some(authority.server()), &log).await;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use credentials::{Choice, Surroundings, TokenFrom, Wallet};
+use credentials::{Choice, CredentialStore, Environment, TokenFrom};
 use farroot_remote::Config;
 use farroot_remote::source::tls::provider;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
@@ -106,13 +106,13 @@ impl Authority {
 
     /// A user who trusts this authority alone, and has the chosen credential.
     pub fn config(&self, choice: Choice) -> Config {
-        let user = Surroundings::of_process().user_id;
+        let user = Environment::of_process().user_id;
         let ca = self.path().join("ca.pem");
         let variables = [("SSL_CERT_FILE", ca.to_str().unwrap())];
-        let mut surroundings = Surroundings::new(user, None, variables);
-        surroundings.temporary = Some(self.path().to_owned());
-        let wallet = Wallet::new(surroundings, choice);
-        Config { wallet, ..Config::default() }
+        let mut environment = Environment::new(user, None, variables);
+        environment.temporary = Some(self.path().to_owned());
+        let credential_store = CredentialStore::new(environment, choice);
+        Config { credential_store, ..Config::default() }
     }
 
     pub fn with_token(&self, token: &str) -> Config {

@@ -12,7 +12,7 @@ use hyper::client::conn::http1;
 use hyper::header::{ACCEPT, CONNECTION, HOST, USER_AGENT};
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
-use remote::credentials::Surroundings;
+use remote::credentials::Environment;
 use remote::source::network::{Network, Tcp};
 use remote::source::tls::{self, Trust};
 use url::Url;
@@ -26,16 +26,16 @@ const CONNECT_TIME: Duration = Duration::from_secs(3);
 /// Bytes of the head of an answer.
 const HEAD_BYTES_MAX: usize = 32 << 10;
 
-/// Fetches documents of servers that the authorities of these surroundings vouch for.
+/// Fetches documents of servers that the authorities of this environment vouch for.
 #[derive(Clone)]
 pub struct DocumentFetch {
-    surroundings: Surroundings,
+    environment: Environment,
     network: Tcp,
 }
 
 impl DocumentFetch {
-    pub fn new(surroundings: Surroundings) -> Self {
-        DocumentFetch { surroundings, network: Tcp::new(CONNECT_TIME) }
+    pub fn new(environment: Environment) -> Self {
+        DocumentFetch { environment, network: Tcp::new(CONNECT_TIME) }
     }
 
     /// One document.
@@ -54,10 +54,10 @@ impl DocumentFetch {
         let port = place.port_or_known_default().unwrap_or(443);
         let connecting: BoxFuture<'_, _> = self.network.connect(&host, port);
         let stream = connecting.await.map_err(|error| error.to_string())?;
-        let surroundings = self.surroundings.clone();
+        let environment = self.environment.clone();
         let server = format!("{host}:{port}");
         let config = tokio::task::spawn_blocking(move || {
-            tls::config_for(&server, &Trust::of(&surroundings), None, false)
+            tls::config_for(&server, &Trust::of(&environment), None, false)
         });
         let config = config.await.map_err(|error| error.to_string())?;
         let config: Arc<_> = config.map_err(|error| error.to_string())?;

@@ -32,8 +32,9 @@ impl FarFiles {
             None => return Ok(AskedAddress { address, lent: None }),
             Some(OriginCredential::Passthrough(kept)) => *kept,
             Some(OriginCredential::Token(path)) => {
-                let wallet = self.0.engine.config().wallet;
-                let lent = self.0.service_tokens.lent(path, &wallet).await.map_err(failure)?;
+                let credential_store = self.0.engine.config().credential_store;
+                let lent =
+                    self.0.service_tokens.lent(path, &credential_store).await.map_err(failure)?;
                 let address = Address::parse(&lent.on(address.as_str())).map_err(failure)?;
                 return Ok(AskedAddress { address, lent: Some(lent) });
             }

@@ -78,7 +78,7 @@ const LOOK: Duration = Duration::from_secs(2);
 /// Which files a proxy serves, and to whom.
 #[derive(Debug, Clone)]
 pub struct Forwarding {
-    /// How origins are read from. Credentials of its wallet are shown to them only where there is a
+    /// How origins are read from. Its credentials are shown to them only where there is a
     /// secret: otherwise every client would read as the user who runs the proxy.
     pub settings: remote::Config,
     /// Servers whose files may be read. With none, all where the proxy listens on loopback, and
@@ -180,7 +180,8 @@ impl FarFiles {
         if secret.is_none() {
             // Its authorities stay: servers are verified by them.
             let order = Some(Vec::new());
-            settings.wallet = settings.wallet.with(Choice { order, ..Choice::default() });
+            settings.credential_store =
+                settings.credential_store.with(Choice { order, ..Choice::default() });
             // This proxy checks its connections here; another proxy behind it would evade that.
             settings.proxies = remote::Proxies::default();
         }

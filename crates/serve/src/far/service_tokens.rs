@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mutex::Mutex;
 use remote::address::LentToken;
-use remote::credentials::{Choice, TokenFrom, Wallet};
+use remote::credentials::{Choice, CredentialStore, TokenFrom};
 use remote::{Error, ErrorKind, Result};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
@@ -33,14 +33,18 @@ impl ServiceTokens {
     ///
     /// # Errors
     /// `Unauthenticated` where there is neither; the log has the reason.
-    pub async fn lent(&self, path: &PathBuf, wallet: &Wallet) -> Result<Arc<LentToken>> {
+    pub async fn lent(
+        &self,
+        path: &PathBuf,
+        credential_store: &CredentialStore,
+    ) -> Result<Arc<LentToken>> {
         let now = Instant::now();
         if let Some(known) = self.0.lock().get(path).filter(|known| known.looked + LOOK > now) {
             return Ok(known.lent.clone());
         }
         let token = Some(TokenFrom::File(path.clone()));
-        let wallet = wallet.with(Choice { token, ..Choice::default() });
-        let read = tokio::task::spawn_blocking(move || wallet.token()).await;
+        let credential_store = credential_store.with(Choice { token, ..Choice::default() });
+        let read = tokio::task::spawn_blocking(move || credential_store.token()).await;
         let read = read.map_err(|error| error.to_string());
         let read = read.and_then(|read| read.map_err(|why| why.to_string()));
         let mut tokens = self.0.lock();

@@ -197,13 +197,13 @@ impl Connection {
     /// Ends when a long write has not brought the bytes that are due by then.
     fn behind(&mut self, pace: Option<(Duration, usize)>) -> tokio::time::Sleep {
         let now = tokio::time::Instant::now();
-        let Some((patience, due)) = pace else {
+        let Some((time_limit, due)) = pace else {
             self.watched = None;
             return tokio::time::sleep_until(now);
         };
         let (until, _) = match self.watched {
             Some((until, goal)) if self.arrived < goal => (until, goal),
-            _ => *self.watched.insert((now + patience, self.arrived + due)),
+            _ => *self.watched.insert((now + time_limit, self.arrived + due)),
         };
         tokio::time::sleep_until(until)
     }

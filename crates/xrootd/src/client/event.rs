@@ -97,7 +97,7 @@ pub enum Event {
         request: RequestId,
         target: Redirect,
     },
-    /// The server asks for patience. The client asks again by itself, or waits for the answer;
+    /// The server sends a wait. The client asks again by itself, or waits for the answer;
     /// nothing needs to be done.
     Wait {
         request: RequestId,

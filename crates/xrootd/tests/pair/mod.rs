@@ -27,7 +27,7 @@ pub const RTT: Duration = Duration::from_millis(100);
 pub type Answerer = Box<dyn FnMut(&mut Server, Tag, &Request) -> bool>;
 
 /// The credential for an offer with these arguments, or why there is none.
-pub type Wallet = Box<dyn FnMut(&Method, &str) -> Result<Credential, String>>;
+pub type CredentialStore = Box<dyn FnMut(&Method, &str) -> Result<Credential, String>>;
 
 /// A file server of the plainest kind: files in memory, handles by lowest free slot.
 pub struct World {
@@ -139,7 +139,7 @@ pub struct Pair {
     pub chunk: usize,
     /// The events of the client, and when they came.
     pub log: Vec<(Time, Event)>,
-    pub wallet: Wallet,
+    pub credential_store: CredentialStore,
     /// All that has left on either side, as it was on the wire.
     pub wire: Vec<u8>,
     /// The client's end and the server's.
@@ -189,7 +189,7 @@ impl Pair {
             damage: None,
             chunk: usize::MAX,
             log: Vec::new(),
-            wallet: Box::new(|_, _| Err("there is none".to_owned())),
+            credential_store: Box::new(|_, _| Err("there is none".to_owned())),
             wire: Vec::new(),
             tunnels: (None, None),
             early_hello: false,
@@ -197,9 +197,9 @@ impl Pair {
         }
     }
 
-    /// Runs until nothing moves any more. Timers of the client beyond `patience` are not awaited.
-    pub fn run(&mut self, patience: Duration) {
-        let deadline = self.now + patience;
+    /// Runs until nothing moves any more. Timers of the client beyond `time_limit` are not awaited.
+    pub fn run(&mut self, time_limit: Duration) {
+        let deadline = self.now + time_limit;
         loop {
             self.exchange();
             let arrivals = [self.to_server.front(), self.to_client.front()];
@@ -245,7 +245,7 @@ impl Pair {
             self.log.push((self.now, event.clone()));
             match event {
                 Event::CredentialWanted { method, arguments } => {
-                    match (self.wallet)(&method, &arguments) {
+                    match (self.credential_store)(&method, &arguments) {
                         Ok(credential) => self.client.provide(self.now, credential),
                         Err(why) => self.client.lack(self.now, &method, why),
                     }

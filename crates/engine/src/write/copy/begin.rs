@@ -4,9 +4,9 @@ use remote::sink::CreateOptions;
 use remote::{Error, ErrorKind, Result, address};
 use rootfile::write::{FileOptions, FileWriter};
 
-use super::carrier::Carrier;
 use super::choice::CopyOptions;
 use super::options::MergeOptions;
+use super::uploader::Uploader;
 use crate::located::Located;
 use crate::read::file::File;
 use crate::read::file::session::Session;
@@ -16,7 +16,7 @@ use crate::write::stamp::Stamp;
 /// The output, before anything is written.
 pub struct BegunOutput {
     pub writer: FileWriter,
-    pub carrier: Carrier,
+    pub uploader: Uploader,
     /// The existing file to which the inputs are appended.
     pub existing: Option<ExistingOutput>,
     pub notes: Vec<String>,
@@ -39,9 +39,9 @@ impl BegunOutput {
         // All that is there has to be written anew then.
         if options.merge.append && options.remake().is_none() {
             match grown(session, output, &options.merge).await {
-                Ok((writer, carrier, file)) => {
+                Ok((writer, uploader, file)) => {
                     let existing = Some(ExistingOutput { file, grows: true });
-                    return Ok(BegunOutput { writer, carrier, existing, notes });
+                    return Ok(BegunOutput { writer, uploader, existing, notes });
                 }
                 Err(why) if why.kind() == ErrorKind::NotFound => {}
                 Err(why) if why.kind() == ErrorKind::Unsupported => {
@@ -57,9 +57,9 @@ impl BegunOutput {
         let overwrite = options.merge.overwrite || file.is_some();
         let create = CreateOptions { overwrite, ..CreateOptions::default() };
         let writer = new_file(output, &options.merge)?;
-        let carrier = Carrier::start(session.remote().create(output, create).await?, false);
+        let uploader = Uploader::start(session.remote().create(output, create).await?, false);
         let existing = file.map(|file| ExistingOutput { file, grows: false });
-        Ok(BegunOutput { writer, carrier, existing, notes })
+        Ok(BegunOutput { writer, uploader, existing, notes })
     }
 }
 
@@ -68,7 +68,7 @@ async fn grown(
     session: &Session,
     output: &str,
     options: &MergeOptions,
-) -> Result<(FileWriter, Carrier, File)> {
+) -> Result<(FileWriter, Uploader, File)> {
     // First, as from then on no other writer changes the file.
     let upload = session.remote().append_to(output).await?;
     let len = upload.len();
@@ -81,7 +81,7 @@ async fn grown(
         Ok((writer, file))
     };
     match reopen.await {
-        Ok((writer, file)) => Ok((writer, Carrier::start(upload, true), file)),
+        Ok((writer, file)) => Ok((writer, Uploader::start(upload, true), file)),
         Err(error) => {
             upload.abandon().await;
             Err(error)

@@ -7,11 +7,11 @@ use rootfile::write::{
     Coding, DirectoryId, Encoders, FileWriter, TableDestination, WritableObject,
 };
 
-use super::carrier::Carrier;
 use super::later::LaterObjects;
 use super::options::MergeReport;
 use super::plan::{MergePlan, Output, OutputContent, UnchangedKind};
 use super::processes;
+use super::uploader::Uploader;
 use crate::located::Located;
 use crate::read::file::session::Session;
 use crate::write::infos::OWN;
@@ -23,7 +23,7 @@ use crate::write::infos::OWN;
 pub async fn run(
     session: &Session,
     mut plan: MergePlan,
-    carrier: &mut Carrier,
+    uploader: &mut Uploader,
     url: &str,
 ) -> Result<MergeReport> {
     let mut later = LaterObjects::new(session.clone(), std::mem::take(&mut plan.later));
@@ -33,7 +33,7 @@ pub async fn run(
         later.add(&mut plan, at).await?;
         link_sets(&mut plan, at, &mut encoders).located(url)?;
         put(&mut plan, at, &mut encoders, &mut report, url)?;
-        carrier.drain(&mut plan.writer, Vec::new()).await?;
+        uploader.drain(&mut plan.writer, Vec::new()).await?;
     }
     let MergePlan { mut writer, processes, existing_processes, notes, .. } = plan;
     let is_new = |number: &u16| !existing_processes.contains(number);
@@ -42,7 +42,7 @@ pub async fn run(
     }
     OWN.iter().for_each(|class| writer.infos().need(class));
     writer.close();
-    carrier.drain(&mut writer, Vec::new()).await?;
+    uploader.drain(&mut writer, Vec::new()).await?;
     Ok(MergeReport { notes, ..report })
 }
 

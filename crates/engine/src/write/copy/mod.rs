@@ -21,7 +21,6 @@ mod attributes;
 mod begin;
 mod blocks;
 mod branch_queue;
-mod carrier;
 mod choice;
 mod chunks;
 mod counts;
@@ -42,13 +41,13 @@ mod table;
 mod taken_entries;
 mod target;
 mod tree_table;
+mod uploader;
 
 use remote::Result;
 
 use crate::read::file::File;
 use crate::read::file::session::Session;
 use begin::BegunOutput;
-use carrier::Carrier;
 pub(crate) use choice::{ChosenTable, CopyOptions, DecideEntries, DecidedTable, OpenedInput};
 use inputs::is_local;
 pub(crate) use ntuple_table::without_sets;
@@ -58,6 +57,7 @@ use plan::MergePlan;
 use reads::{Reads, left_out, none_read};
 use run::CopyContext;
 pub(crate) use table::SourceTable;
+use uploader::Uploader;
 
 /// The files that are copied into one.
 pub(crate) struct InputsToCopy {
@@ -83,7 +83,7 @@ pub(crate) async fn copy_files(
         return Err(begin::is_input(output));
     }
     let begun_output = BegunOutput::begin(session, output, &options).await?;
-    let BegunOutput { writer, mut carrier, existing, notes: more } = begun_output;
+    let BegunOutput { writer, mut uploader, existing, notes: more } = begun_output;
     notes.extend(more);
     let mut options = options;
     options.merge.append = existing.is_some();
@@ -98,13 +98,13 @@ pub(crate) async fn copy_files(
     let inputs = InputsToCopy { addresses, first };
     let plan = MergePlan::new(writer, options, notes, grows);
     let context = CopyContext { session, url: output };
-    match copy_to(context, inputs, plan, &mut carrier, progress).await {
+    match copy_to(context, inputs, plan, &mut uploader, progress).await {
         Ok(report) => {
-            let written = carrier.finish().await?;
+            let written = uploader.finish().await?;
             Ok(MergeReport { written, time: remote.trace().now() - begun, ..report })
         }
         Err(error) => {
-            carrier.abandon().await;
+            uploader.abandon().await;
             Err(error)
         }
     }
@@ -132,7 +132,7 @@ async fn copy_to(
     context: CopyContext<'_>,
     inputs: InputsToCopy,
     mut plan: MergePlan,
-    carrier: &mut Carrier,
+    uploader: &mut Uploader,
     progress: &(dyn Fn(MergeProgress) + Sync),
 ) -> Result<MergeReport> {
     let InputsToCopy { addresses, first } = inputs;
@@ -154,5 +154,5 @@ async fn copy_to(
         plan.leave_unchanged();
         plan.complete(0)?;
     }
-    run::run(context, plan, from, carrier, &mut now, progress).await
+    run::run(context, plan, from, uploader, &mut now, progress).await
 }

@@ -12,7 +12,6 @@ use rootfile::write::copy::{Counts, Remake};
 use tokio::task::JoinHandle;
 
 use super::blocks::{BlockId, CopiedPiece};
-use super::carrier::Carrier;
 use super::chunks::{Chunk, Task, tasks, tasks_in_order};
 use super::counts;
 use super::ending;
@@ -23,6 +22,7 @@ use super::reads::{Reads, none_read};
 use super::recompressor::Recompressor;
 use super::requested::{ArrivedPieces, RequestedChunk};
 use super::target::Target;
+use super::uploader::Uploader;
 use crate::located::Located;
 use crate::read::file::session::Session;
 
@@ -62,7 +62,7 @@ pub async fn run(
     context: CopyContext<'_>,
     mut plan: MergePlan,
     mut source: InputFiles,
-    carrier: &mut Carrier,
+    uploader: &mut Uploader,
     now: &mut MergeProgress,
     progress: &(dyn Fn(MergeProgress) + Sync),
 ) -> Result<MergeReport> {
@@ -101,26 +101,26 @@ pub async fn run(
             Step::End(number) => {
                 let input = plan.inputs[number].clone();
                 target.write_embedded(&mut plan, &input).located(&*input.url)?;
-                fill(session, carrier, &mut plan, &input, &mut target).await?;
+                fill(session, uploader, &mut plan, &input, &mut target).await?;
                 ending::end_input(&mut plan, &input, url, &mut target).await?;
             }
         }
         if let Some(recompressor) = &mut target.recompressor {
             recompressor.place_some(&mut plan, url).await?;
         }
-        carrier.drain(&mut plan.writer, counted).await?;
+        uploader.drain(&mut plan.writer, counted).await?;
     }
     if let Some(recompressor) = &mut target.recompressor {
         (0..plan.outputs.len()).for_each(|output| recompressor.cut(output));
         while recompressor.place_next(&mut plan, url).await? {
-            carrier.drain(&mut plan.writer, Vec::new()).await?;
+            uploader.drain(&mut plan.writer, Vec::new()).await?;
         }
     }
     ending::end_open_clusters(&mut plan, None, url, &mut target).await?;
     if plan.inputs.is_empty() {
         return Err(none_read(&plan.notes));
     }
-    let report = finish::run(session, plan, carrier, url).await?;
+    let report = finish::run(session, plan, uploader, url).await?;
     Ok(MergeReport { records: target.records, copied_bytes: now.copied_bytes, ..report })
 }
 
@@ -129,7 +129,7 @@ pub async fn run(
 /// counts, that one is read.
 async fn fill(
     session: &Session,
-    carrier: &mut Carrier,
+    uploader: &mut Uploader,
     plan: &mut MergePlan,
     input: &PlannedInput,
     target: &mut Target,
@@ -145,7 +145,7 @@ async fn fill(
         }
         table.begin_filling(counts).map_err(located)?;
         while target.fill_some(plan, output).map_err(located)? {
-            carrier.drain(&mut plan.writer, Vec::new()).await?;
+            uploader.drain(&mut plan.writer, Vec::new()).await?;
         }
     }
     Ok(())

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::record::{Notice, Subject};
 
 /// A process that delivers no byte for this time is not waited for.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 /// Pause before such a process is waited for again.
 const IGNORED_FOR: Duration = Duration::from_secs(10);
 /// Age at which a notice expires. By then the range is in the cache, unless the cache refused the
@@ -96,13 +96,13 @@ impl Table {
         self.ignored.remove(&process);
     }
 
-    /// Sets the processes that are waited for. One that delivers nothing for `PATIENCE` is ignored
+    /// Sets the processes that are waited for. One that delivers nothing for `TIMEOUT` is ignored
     /// for `IGNORED_FOR`.
     pub fn wait_for(&mut self, processes: &BTreeSet<u64>, now: Duration) {
         self.waited.retain(|process, _| processes.contains(process));
         for process in processes {
             let since = *self.waited.entry(*process).or_insert(now);
-            if now.saturating_sub(since) >= PATIENCE {
+            if now.saturating_sub(since) >= TIMEOUT {
                 self.waited.remove(process);
                 self.ignored.insert(*process, now.saturating_add(IGNORED_FOR));
             }

@@ -33,7 +33,7 @@ fn content(offset: u64, length: usize) -> Bytes {
 }
 
 fn origin(text: &str) -> FileOrigin {
-    FileOrigin::of(&[url(text)], &credentials::Wallet::default()).unwrap()
+    FileOrigin::of(&[url(text)], &credentials::CredentialStore::default()).unwrap()
 }
 
 fn adopt(cache: &Cache, place: &str, version: &str) -> CacheEntry {

@@ -308,7 +308,7 @@ impl Driver {
             if replica {
                 state.replicas.insert(source);
             }
-            state.exposure.note(&url, &self.config.wallet);
+            state.exposure.note(&url, &self.config.credential_store);
             if let Some(cached) = &mut state.cached {
                 cached.is_exposed = cached.is_confirmed
                     && cached.origin.is_protected()
@@ -711,7 +711,7 @@ fn budgets(config: &Config) -> scheduler::Budgets {
         coalesces: config.coalescing,
         unreachable_after: config.connect_timeout / 5 * 4,
         outage_max: config.retry_timeout,
-        patience: config.patience,
+        stall_timeout: config.stall_timeout,
         sources_active: config.sources_active,
         connect_max: config.connect_timeout.saturating_add(config.read_timeout),
         silence_max: config.read_timeout,

@@ -163,16 +163,16 @@ fn proxy_to(
 }
 
 /// Name look-up, and a connection to every address; whether there is one.
-async fn reach(host: &str, port: u16, patience: Duration, findings: &mut Vec<Finding>) -> bool {
+async fn reach(host: &str, port: u16, time_limit: Duration, findings: &mut Vec<Finding>) -> bool {
     let begun = Instant::now();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let found = timeout(patience, lookup_host((bare, port))).await;
+    let found = timeout(time_limit, lookup_host((bare, port))).await;
     let seconds = begun.elapsed().as_secs_f64();
     let mut addresses: Vec<SocketAddr> = match found {
         Ok(Ok(addresses)) => addresses.collect(),
         Ok(Err(error)) => return name_fault(host, seconds, error.to_string(), findings),
         Err(_) => {
-            let text = format!("no answer within {} s", patience.as_secs_f64());
+            let text = format!("no answer within {} s", time_limit.as_secs_f64());
             return name_fault(host, seconds, text, findings);
         }
     };
@@ -181,7 +181,7 @@ async fn reach(host: &str, port: u16, patience: Duration, findings: &mut Vec<Fin
     findings.push(fine(Step::Name, host, seconds, list.join(", ")));
     let tries = addresses.iter().map(|address| async move {
         let begun = Instant::now();
-        let connected = timeout(patience, TcpStream::connect(address)).await;
+        let connected = timeout(time_limit, TcpStream::connect(address)).await;
         (address, begun.elapsed().as_secs_f64(), connected)
     });
     let mut is_reachable = false;
@@ -203,7 +203,7 @@ async fn reach(host: &str, port: u16, patience: Duration, findings: &mut Vec<Fin
                 fault(Step::Connect, &place, seconds, error.to_string(), advice.into())
             }
             Err(_) => {
-                let text = format!("no answer within {} s", patience.as_secs_f64());
+                let text = format!("no answer within {} s", time_limit.as_secs_f64());
                 let advice = "the host is down, or a firewall drops what is sent to this port";
                 fault(Step::Connect, &place, seconds, text, advice.into())
             }
@@ -242,11 +242,11 @@ async fn converse(
     for step in [Step::Login, Step::Clock, Step::Open, Step::Read, Step::Ranges] {
         let begun = Instant::now();
         // Logging in begins with another connection.
-        let patience = match step {
+        let time_limit = match step {
             Step::Login => config.connect_timeout.saturating_add(config.read_timeout),
             _ => config.read_timeout,
         };
-        let outcome = visit.take(step, patience).await;
+        let outcome = visit.take(step, time_limit).await;
         let seconds = begun.elapsed().as_secs_f64();
         if let (Step::Login, Some(peer)) = (step, visit.server.shown()) {
             findings.push(protected::of_tls(&visit.name, seconds, &peer, url, config));
@@ -346,7 +346,7 @@ impl Visit {
         true
     }
 
-    async fn take(&mut self, step: Step, patience: Duration) -> Result<Passed> {
+    async fn take(&mut self, step: Step, time_limit: Duration) -> Result<Passed> {
         let size = self.info.size;
         if !self.ask(step) {
             return Ok(Passed::Over);
@@ -359,15 +359,15 @@ impl Visit {
         let mut note = None;
         let mut clock = None;
         loop {
-            let left = patience.saturating_sub(begun.elapsed());
+            let left = time_limit.saturating_sub(begun.elapsed());
             let event = match timeout(left, self.next()).await {
                 Ok(event) => event?,
                 // One that has only begun hangs; one that goes on is slow.
-                Err(_) if step == Step::Read && heard.elapsed() < patience / 2 => {
-                    let text = format!("only {bytes} bytes within {} s", patience.as_secs_f64());
+                Err(_) if step == Step::Read && heard.elapsed() < time_limit / 2 => {
+                    let text = format!("only {bytes} bytes within {} s", time_limit.as_secs_f64());
                     return Ok(Passed::Stuck(text));
                 }
-                Err(_) => return Err(unanswered(patience, wait)),
+                Err(_) => return Err(unanswered(time_limit, wait)),
             };
             match event {
                 ConnectionEvent::Wait(time) => wait = Some(time),
@@ -444,8 +444,8 @@ impl Visit {
 }
 
 /// A step has not ended in time.
-fn unanswered(patience: Duration, wait: Option<Duration>) -> Error {
-    let mut text = format!("no answer within {} s", patience.as_secs_f64());
+fn unanswered(time_limit: Duration, wait: Option<Duration>) -> Error {
+    let mut text = format!("no answer within {} s", time_limit.as_secs_f64());
     if let Some(wait) = wait {
         text.push_str(&format!("; the server has asked to wait {} s", wait.as_secs_f64()));
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use credentials::x509::Certificate;
-use credentials::{Kind, State, Wallet};
+use credentials::{CredentialStore, Kind, State};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, timeout};
 
@@ -26,20 +26,21 @@ const SOON: Duration = Duration::from_secs(3 * 86_400);
 
 /// One line for each credential that would be used, or cannot be. Nothing secret is in them.
 pub(super) async fn credentials(url: &Address, config: &Config, findings: &mut Vec<Finding>) {
-    let wallet: Wallet = servers::config_for(url, config).wallet.clone();
+    let credential_store: CredentialStore =
+        servers::config_for(url, config).credential_store.clone();
     let asks = |kind| match url.scheme() {
         Scheme::Local | Scheme::Http => false,
         Scheme::Https | Scheme::Pelican => matches!(kind, Kind::Token | Kind::X509),
         Scheme::Root | Scheme::Roots => kind != Kind::S3,
         Scheme::S3 => kind == Kind::S3,
     };
-    let is_empty = wallet.order().is_some_and(|order| order.is_empty());
+    let is_empty = credential_store.order().is_some_and(|order| order.is_empty());
     if url.is_local() || url.scheme() == Scheme::Http || is_empty {
         return;
     }
     let begun = Instant::now();
     // The Kerberos library may ask a service of the system.
-    let found = tokio::task::spawn_blocking(move || wallet.candidates(SystemTime::now()));
+    let found = tokio::task::spawn_blocking(move || credential_store.candidates(SystemTime::now()));
     let Ok(Ok(candidates)) = timeout(config.read_timeout, found).await else {
         let text = "looking for them takes too long";
         let advice = "does klist answer?";
@@ -138,7 +139,7 @@ async fn look(
     config: &Config,
     network: &Arc<dyn Network>,
 ) -> Result<(Arc<Peer>, Option<SystemTime>)> {
-    let trust = Trust::of(config.wallet.surroundings());
+    let trust = Trust::of(config.credential_store.environment());
     let tls = config_for(&format!("{host}:{port} examined"), &trust, None, insecure)?;
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let stream = match proxy {

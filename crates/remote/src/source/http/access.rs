@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use credentials::{
-    Identity, Kind, Span, Token, TokenUse, Unusable, Validity, Wallet, choose, remedy,
+    CredentialStore, Identity, Kind, Span, Token, TokenUse, Unusable, Validity, choose, remedy,
 };
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Method, Request, StatusCode};
@@ -37,7 +37,7 @@ type Refused = Arc<Mutex<BTreeSet<String>>>;
 
 /// Credentials that a server of one origin may get.
 pub struct Access {
-    wallet: Wallet,
+    credential_store: CredentialStore,
     is_encrypted: bool,
     is_named: AtomicBool,
     host: String,
@@ -82,7 +82,7 @@ impl Access {
         let is_listed = || url.host().is_some_and(|host| config.may_follow(host));
         let is_named = url.is_named() || is_listed();
         Access {
-            wallet: config.wallet.clone(),
+            credential_store: config.credential_store.clone(),
             is_encrypted: matches!(url.scheme(), Scheme::Https | Scheme::Pelican),
             // Of S3 its own keys, which are no concern of a connection.
             is_named: AtomicBool::new(is_named && url.scheme() == Scheme::Https),
@@ -137,7 +137,7 @@ impl Access {
         } else if self.is_named.load(Ordering::Relaxed) {
             self.choose(&mut shown)?;
         }
-        let trust = Trust::of(self.wallet.surroundings());
+        let trust = Trust::of(self.credential_store.environment());
         let identity = match &shown.what {
             What::Certificate(identity) => Some(&**identity),
             _ => None,
@@ -147,12 +147,12 @@ impl Access {
     }
 
     fn choose(&self, shown: &mut Introduction) -> Result<()> {
-        let choice = self.wallet.choice();
-        for kind in self.wallet.order().unwrap_or(vec![Kind::Token, Kind::X509]) {
+        let choice = self.credential_store.choice();
+        for kind in self.credential_store.order().unwrap_or(vec![Kind::Token, Kind::X509]) {
             let (what, is_given) = match kind {
                 Kind::Token => {
                     let is_given = choice.token.is_some();
-                    let found = self.wallet.tokens().and_then(|found| match is_given {
+                    let found = self.credential_store.tokens().and_then(|found| match is_given {
                         // The caller's own word for this server.
                         true => Ok(found),
                         false => self.fitting(found),
@@ -164,7 +164,7 @@ impl Access {
                     (what, is_given)
                 }
                 Kind::X509 => {
-                    let identity = self.wallet.identity();
+                    let identity = self.credential_store.identity();
                     let what = identity.map(|one| one.map(|one| What::Certificate(Box::new(one))));
                     (what, choice.proxy.is_some())
                 }

@@ -20,7 +20,7 @@ const PIECE_BYTES: usize = 256 << 10;
 /// Pieces that are read in advance.
 const PIECES_AHEAD: usize = 4;
 /// How long the server may think before bytes are sent unasked (RFC 9110, section 10.1.1).
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Where bytes are kept until they are sent.
 #[derive(Debug, Clone)]
@@ -46,7 +46,7 @@ pub struct RequestBody {
 
 #[derive(Debug)]
 struct Upload {
-    spooled: UploadBytes,
+    content: UploadBytes,
     /// Counts the bytes that have been handed on.
     sent: Arc<AtomicU64>,
     /// The server has requested the bytes.
@@ -58,9 +58,9 @@ struct Upload {
 
 impl RequestBody {
     /// Bytes that are sent when the server has requested them, or after a while.
-    pub fn of(spooled: UploadBytes, sent: Arc<AtomicU64>, go: watch::Receiver<bool>) -> Self {
-        let waits = Some(Box::pin(tokio::time::sleep(PATIENCE)));
-        RequestBody { upload: Some(Upload { spooled, sent, go, waits, at: 0, pieces: None }) }
+    pub fn of(content: UploadBytes, sent: Arc<AtomicU64>, go: watch::Receiver<bool>) -> Self {
+        let waits = Some(Box::pin(tokio::time::sleep(TIMEOUT)));
+        RequestBody { upload: Some(Upload { content, sent, go, waits, at: 0, pieces: None }) }
     }
 }
 
@@ -68,8 +68,8 @@ impl Clone for RequestBody {
     fn clone(&self) -> Self {
         match &self.upload {
             Some(upload) => {
-                let Upload { spooled, sent, go, .. } = upload;
-                RequestBody::of(spooled.clone(), sent.clone(), go.clone())
+                let Upload { content, sent, go, .. } = upload;
+                RequestBody::of(content.clone(), sent.clone(), go.clone())
             }
             None => RequestBody::default(),
         }
@@ -90,10 +90,10 @@ impl Upload {
     }
 
     fn next(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
-        if self.at >= self.spooled.len() {
+        if self.at >= self.content.len() {
             return Poll::Ready(None);
         }
-        match &self.spooled {
+        match &self.content {
             UploadBytes::Memory(bytes) => {
                 let start = self.at as usize;
                 let piece = bytes.slice(start..bytes.len().min(start + PIECE_BYTES));
@@ -144,10 +144,10 @@ impl Body for RequestBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.upload.as_ref().is_none_or(|upload| upload.at >= upload.spooled.len())
+        self.upload.as_ref().is_none_or(|upload| upload.at >= upload.content.len())
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.upload.as_ref().map_or(0, |it| it.spooled.len() - it.at))
+        SizeHint::with_exact(self.upload.as_ref().map_or(0, |it| it.content.len() - it.at))
     }
 }

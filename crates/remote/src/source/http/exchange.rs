@@ -23,7 +23,7 @@ use super::server::HttpServer;
 use super::transport::Transport;
 use crate::address::{Address, Scheme};
 use crate::error::{Error, ErrorKind};
-use crate::source::spool::disk_error;
+use crate::source::temporary_copy::disk_error;
 use crate::source::{ConnectionEvent, ConnectionTag, FileEnd, FileInfo, RequestTag, ServerTraits};
 
 /// The line in answers of a server that selects entries.
@@ -40,7 +40,7 @@ pub enum Next {
     /// the size is known now.
     Moved,
     /// The server sends the whole file: here it is.
-    Spool(Response<Incoming>),
+    TemporaryCopy(Response<Incoming>),
 }
 
 /// How the bytes of a body are placed in the file.
@@ -144,8 +144,8 @@ impl Exchange<'_> {
             if job.is_settled() {
                 return Ok(());
             }
-            if let Some(spool) = self.server.spool(&job.file) {
-                return self.through_spool(job, &spool).await;
+            if let Some(copy) = self.server.copy(&job.file) {
+                return self.through_copy(job, &copy).await;
             }
             let _turn = self.transport.turn().await?;
             job.stop_if_cancelled()?;
@@ -162,14 +162,13 @@ impl Exchange<'_> {
             if let Next::Moved = next {
                 continue;
             }
-            if let Next::Spool(response) = next {
-                let (spool, new) =
-                    self.server.start_spool(&job.file).map_err(|e| disk_error(&e))?;
+            if let Next::TemporaryCopy(response) = next {
+                let (copy, new) = self.server.start_copy(&job.file).map_err(|e| disk_error(&e))?;
                 if new {
-                    self.note_spool(job, response.body().size_hint().exact());
+                    self.note_copy(job, response.body().size_hint().exact());
                 }
-                match spool.claim() {
-                    Some(writer) => return self.as_a_whole(job, &spool, writer, response).await,
+                match copy.claim() {
+                    Some(writer) => return self.as_a_whole(job, &copy, writer, response).await,
                     None => self.transport.abandon(response).await,
                 }
             }
@@ -453,7 +452,7 @@ impl Exchange<'_> {
                 self.transport.abandon(response).await;
                 Ok(Next::Again)
             }
-            _ => Ok(Next::Spool(response)),
+            _ => Ok(Next::TemporaryCopy(response)),
         }
     }
 
@@ -551,7 +550,7 @@ impl Exchange<'_> {
         response: &mut Response<Incoming>,
     ) -> Outcome<Option<Bytes>> {
         loop {
-            let frame = self.transport.patiently(response.body_mut().frame(), url).await;
+            let frame = self.transport.within_read_timeout(response.body_mut().frame(), url).await;
             match frame.map_err(Stop::Broken)? {
                 None => return Ok(None),
                 // Trailers are passed over.

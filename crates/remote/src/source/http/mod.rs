@@ -9,7 +9,7 @@
 //!   status, gets one request a range, one without suffix ranges a request for the end of the file
 //!   once its size is known;
 //! * from a server without ranges, or that refuses them all, the file is read once as a whole into
-//!   a temporary file, which serves all requests (see [`super::spool`]).
+//!   a temporary file, which serves all requests (see [`super::temporary_copy`]).
 //!
 //! Within TLS ([`super::tls`]) the first request leaves with the last message of the handshake.
 //! [`access`] chooses the credentials of each connection.

@@ -109,6 +109,8 @@ impl Transport {
         if length.is_none_or(|length| length > BODY_BYTES_MAX) {
             return self.abandon(response).await;
         }
-        while let Ok(Some(Ok(_))) = self.patiently(response.body_mut().frame(), url).await {}
+        while let Ok(Some(Ok(_))) = self.within_read_timeout(response.body_mut().frame(), url).await
+        {
+        }
     }
 }

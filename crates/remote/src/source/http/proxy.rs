@@ -51,7 +51,7 @@ impl Proxy {
         &self,
         mut stream: Box<dyn Stream>,
         server: (&str, u16),
-        patience: Duration,
+        time_limit: Duration,
     ) -> Result<Box<dyn Stream>> {
         let (host, port) = server;
         let host = match host.contains(':') && !host.starts_with('[') {
@@ -67,13 +67,13 @@ impl Proxy {
             request.push_str(&format!("Proxy-Authorization: {}\r\n", credentials.expose_secret()));
         }
         request.push_str("\r\n");
-        let answer = timeout(patience, async {
+        let answer = timeout(time_limit, async {
             stream.write_all(request.as_bytes()).await?;
             stream.flush().await?;
             head(&mut stream).await
         });
         let head = answer.await.map_err(|_| {
-            let text = format!("the proxy {self} has not answered for {} s", patience.as_secs());
+            let text = format!("the proxy {self} has not answered for {} s", time_limit.as_secs());
             Error::new(ErrorKind::TimedOut, text)
         })?;
         let head = head.map_err(|error| {

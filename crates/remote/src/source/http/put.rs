@@ -52,17 +52,17 @@ impl HttpChanger {
     ///
     /// # Errors
     /// The server's refusal; the end of the connection.
-    pub async fn put(&self, url: &Address, spooled: &UploadBytes) -> Result<()> {
+    pub async fn put(&self, url: &Address, content: &UploadBytes) -> Result<()> {
         self.ask(url, |request, transport| {
             *request.method_mut() = Method::PUT;
-            request.headers_mut().insert(CONTENT_LENGTH, spooled.len().into());
-            if spooled.len() == 0 {
+            request.headers_mut().insert(CONTENT_LENGTH, content.len().into());
+            if content.len() == 0 {
                 return Ok(());
             }
             request.headers_mut().insert(EXPECT, HeaderValue::from_static("100-continue"));
             let (go, asked) = watch::channel(false);
             let sent = transport.uploaded.clone();
-            *request.body_mut() = RequestBody::of(spooled.clone(), sent, asked);
+            *request.body_mut() = RequestBody::of(content.clone(), sent, asked);
             hyper::ext::on_informational(request, move |answer| {
                 if answer.status() == StatusCode::CONTINUE {
                     go.send_replace(true);

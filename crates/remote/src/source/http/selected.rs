@@ -111,7 +111,8 @@ async fn message(
 ) -> String {
     let mut text = Vec::new();
     while text.len() < REFUSAL_BYTES_MAX
-        && let Ok(Some(Ok(frame))) = transport.patiently(response.body_mut().frame(), url).await
+        && let Ok(Some(Ok(frame))) =
+            transport.within_read_timeout(response.body_mut().frame(), url).await
     {
         text.extend(frame.into_data().unwrap_or_default());
     }
@@ -140,7 +141,7 @@ impl SelectAnswer {
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
         loop {
             let frame = self.response.body_mut().frame();
-            match self.connection.transport.patiently(frame, &self.url).await? {
+            match self.connection.transport.within_read_timeout(frame, &self.url).await? {
                 None => return Ok(None),
                 Some(Err(error)) => {
                     return Err(self.connection.transport.broken(&error, &self.url));

@@ -19,7 +19,7 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::proxies::{Proxies, Proxy};
 use crate::source::network::Network;
-use crate::source::spool::Spool;
+use crate::source::temporary_copy::TemporaryCopy;
 use crate::source::{ConnectionEvent, FileInfo, FileRef, ServerTraits};
 
 /// Multi-range requests of more would not fit into the header lines that servers take.
@@ -61,7 +61,7 @@ struct Learnt {
 #[derive(Default)]
 struct KnownFile {
     info: Option<FileInfo>,
-    spool: Option<Arc<Spool>>,
+    copy: Option<Arc<TemporaryCopy>>,
 }
 
 /// The server of an address, and the service there if it is no plain server.
@@ -305,24 +305,24 @@ impl HttpServer {
         Ok(seen)
     }
 
-    pub(super) fn spool(&self, file: &FileRef) -> Option<Arc<Spool>> {
-        self.learnt.lock().files.get(&file.tag)?.spool.clone()
+    pub(super) fn copy(&self, file: &FileRef) -> Option<Arc<TemporaryCopy>> {
+        self.learnt.lock().files.get(&file.tag)?.copy.clone()
     }
 
     /// The file's temporary copy, made where there is none; true where it is new.
-    pub(super) fn start_spool(&self, file: &FileRef) -> std::io::Result<(Arc<Spool>, bool)> {
+    pub(super) fn start_copy(&self, file: &FileRef) -> std::io::Result<(Arc<TemporaryCopy>, bool)> {
         let state = &mut self.learnt.lock().files;
-        let spool = &mut state.entry(file.tag).or_default().spool;
-        match spool {
-            Some(spool) => Ok((spool.clone(), false)),
-            None => Ok((spool.insert(Arc::new(Spool::new()?)).clone(), true)),
+        let copy = &mut state.entry(file.tag).or_default().copy;
+        match copy {
+            Some(copy) => Ok((copy.clone(), false)),
+            None => Ok((copy.insert(Arc::new(TemporaryCopy::new()?)).clone(), true)),
         }
     }
 
     pub(super) fn forget_file(&self, file: &FileRef) {
         let state = self.learnt.lock().files.remove(&file.tag);
-        if let Some(spool) = state.and_then(|state| state.spool) {
-            spool.give_up();
+        if let Some(copy) = state.and_then(|state| state.copy) {
+            copy.give_up();
         }
     }
 }

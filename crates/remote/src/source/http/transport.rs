@@ -198,7 +198,7 @@ impl Transport {
                     sender.ready().await?;
                     sender.send_request(request).await
                 };
-                let answer = self.patiently(answer, url).await?;
+                let answer = self.within_read_timeout(answer, url).await?;
                 live.used |= answer.is_ok();
                 answer
             }
@@ -209,7 +209,7 @@ impl Transport {
                     sender.ready().await?;
                     sender.send_request(request).await
                 };
-                let answer = self.patiently(answer, url).await?;
+                let answer = self.within_read_timeout(answer, url).await?;
                 if let (true, Some(live)) = (answer.is_ok(), &mut *self.live.lock().await) {
                     live.used = true;
                 }
@@ -250,13 +250,17 @@ impl Transport {
     ///
     /// # Errors
     /// `TimedOut` after the configured time.
-    pub async fn patiently<T>(&self, owed: impl Future<Output = T>, url: &Address) -> Result<T> {
+    pub async fn within_read_timeout<T>(
+        &self,
+        owed: impl Future<Output = T>,
+        url: &Address,
+    ) -> Result<T> {
         let mut owed = pin!(owed);
-        let patience = self.server.read_timeout;
+        let time_limit = self.server.read_timeout;
         loop {
             let heard = self.heard.load(Ordering::Relaxed);
             let uploaded = self.uploaded_bytes();
-            if let Ok(result) = tokio::time::timeout(patience, &mut owed).await {
+            if let Ok(result) = tokio::time::timeout(time_limit, &mut owed).await {
                 return Ok(result);
             }
             if self.uploaded_bytes() != uploaded {
@@ -266,7 +270,7 @@ impl Transport {
             let silent = self.heard.load(Ordering::Relaxed) == heard;
             if silent || !self.server.http2 {
                 let what = if silent { "been silent" } else { "sent nothing of use" };
-                let text = format!("the server has {what} for {} s", patience.as_secs_f64());
+                let text = format!("the server has {what} for {} s", time_limit.as_secs_f64());
                 return Err(Error::new(ErrorKind::TimedOut, text).with_url(url.to_string()));
             }
         }
@@ -352,10 +356,10 @@ impl Transport {
         if !proxy.is_encrypted {
             return Ok(None);
         }
-        let wallet = self.server.config.wallet.clone();
+        let credential_store = self.server.config.credential_store.clone();
         let place = proxy.place();
         let made = tokio::task::spawn_blocking(move || {
-            config_for(&place, &Trust::of(wallet.surroundings()), None, false)
+            config_for(&place, &Trust::of(credential_store.environment()), None, false)
         });
         let gone = |_| Error::new(ErrorKind::Cancelled, "the program is ending");
         made.await.map_err(gone)?.map(Some)

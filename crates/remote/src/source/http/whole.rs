@@ -13,16 +13,16 @@ use super::exchange::Exchange;
 use super::job::{Job, Outcome, Stop};
 use super::range::RemainingRanges;
 use crate::error::{Error, ErrorKind};
-use crate::source::spool::{Spool, Spooled, Writer, disk_error};
+use crate::source::temporary_copy::{CopyProgress, TemporaryCopy, Writer, disk_error};
 use crate::source::{ConnectionEvent, FileRef};
 
 /// Bytes written to or read from a temporary file at once.
-const SPOOL_PIECE_BYTES: u64 = 1 << 20;
+const COPY_BATCH_BYTES: u64 = 1 << 20;
 /// How often events report that a temporary file grows.
 const FOLLOW_EVERY: Duration = Duration::from_millis(500);
 
 impl Exchange<'_> {
-    pub fn note_spool(&self, job: &Job, size: Option<u64>) {
+    pub fn note_copy(&self, job: &Job, size: Option<u64>) {
         let size = size.map_or_else(|| "unknown size".into(), |size| format!("{size} bytes"));
         self.driver.send(ConnectionEvent::Note(format!(
             "{} sends files only as a whole: {} ({size}) is read once into a temporary file",
@@ -32,14 +32,14 @@ impl Exchange<'_> {
     }
 
     /// Serves a job from the file as it is written by whichever connection does.
-    pub async fn through_spool(&self, job: &mut Job, spool: &Arc<Spool>) -> Outcome<()> {
-        while !self.serve(job, spool).await? {
+    pub async fn through_copy(&self, job: &mut Job, copy: &Arc<TemporaryCopy>) -> Outcome<()> {
+        while !self.serve(job, copy).await? {
             let _turn = self.transport.turn().await?;
-            let Some(writer) = spool.claim() else { continue };
+            let Some(writer) = copy.claim() else { continue };
             let request = self.server.get(job.url(), None)?;
             let response = self.ask(job, &request).await?;
             match judge(&response)? {
-                Head::Whole => return self.as_a_whole(job, spool, writer, response).await,
+                Head::Whole => return self.as_a_whole(job, copy, writer, response).await,
                 _ => {
                     let text = "the server, asked for the whole file, answers with something else";
                     return Err(Error::new(ErrorKind::Corrupt, text).into());
@@ -53,13 +53,13 @@ impl Exchange<'_> {
     pub async fn as_a_whole(
         &self,
         job: &mut Job,
-        spool: &Arc<Spool>,
+        copy: &Arc<TemporaryCopy>,
         writer: Writer,
         response: Response<Incoming>,
     ) -> Outcome<()> {
         let file = job.file.clone();
         let serving = async {
-            match self.serve(job, spool).await {
+            match self.serve(job, copy).await {
                 // The writer's own error says more.
                 Ok(false) => {}
                 Ok(true) => drop(self.answer(job, Ok(()))),
@@ -85,7 +85,7 @@ impl Exchange<'_> {
             let mut batch = first.len() as u64;
             let mut pieces = Vec::from([first]);
             // Bytes that have arrived meanwhile.
-            while batch < SPOOL_PIECE_BYTES
+            while batch < COPY_BATCH_BYTES
                 && let Some(next) = self.next_bytes(&file.url, &mut response).now_or_never()
             {
                 let Some(next) = next? else { break };
@@ -106,11 +106,11 @@ impl Exchange<'_> {
     }
 
     /// Waits until a temporary file has the bytes up to `end`, and reports its growth meanwhile.
-    async fn follow(&self, job: &Job, spool: &Spool, end: u64) -> Spooled {
+    async fn follow(&self, job: &Job, copy: &TemporaryCopy, end: u64) -> CopyProgress {
         let mut seen = None;
         loop {
-            let reached = tokio::time::timeout(FOLLOW_EVERY, spool.reached(end)).await;
-            let written = spool.progress().written;
+            let reached = tokio::time::timeout(FOLLOW_EVERY, copy.reached(end)).await;
+            let written = copy.progress().written;
             self.send_progress(job, written.saturating_sub(seen.unwrap_or(written)));
             seen = Some(written);
             if let Ok(progress) = reached {
@@ -120,12 +120,12 @@ impl Exchange<'_> {
     }
 
     /// Delivers from the temporary file; false where no writer is left for the missing bytes.
-    async fn serve(&self, job: &mut Job, spool: &Spool) -> Outcome<bool> {
+    async fn serve(&self, job: &mut Job, copy: &TemporaryCopy) -> Outcome<bool> {
         loop {
             job.stop_if_cancelled()?;
             let Some(info) = self.server.info(&job.file) else {
                 // The server gave no size: it is known at the end.
-                let progress = self.follow(job, spool, u64::MAX).await;
+                let progress = self.follow(job, copy, u64::MAX).await;
                 match self.server.info(&job.file) {
                     Some(_) => continue,
                     None if progress.complete => return Err(Stop::Cancelled),
@@ -136,12 +136,12 @@ impl Exchange<'_> {
             let Some(first) = job.remaining.as_ref().and_then(RemainingRanges::first) else {
                 return Ok(true);
             };
-            let end = first.end.min(first.start.saturating_add(SPOOL_PIECE_BYTES));
+            let end = first.end.min(first.start.saturating_add(COPY_BATCH_BYTES));
             let piece = first.start..end;
-            if self.follow(job, spool, piece.end).await.written < piece.end {
+            if self.follow(job, copy, piece.end).await.written < piece.end {
                 return Ok(false);
             }
-            let bytes = spool.read(piece.clone()).await.map_err(|error| disk_error(&error))?;
+            let bytes = copy.read(piece.clone()).await.map_err(|error| disk_error(&error))?;
             if bytes.len() as u64 != piece.end - piece.start {
                 let text = "the temporary file has lost bytes";
                 return Err(Error::new(ErrorKind::Io, text).into());

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use credentials::x509::Certificate;
-use credentials::{Authorities, Choice, Identity, Surroundings, Wallet};
+use credentials::{Authorities, Choice, CredentialStore, Environment, Identity};
 use mutex::Mutex;
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, CustomExtension, DnType,
@@ -108,8 +108,8 @@ fn proxy(authority: &Authority) -> Identity {
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     let choice = Choice { proxy: Some(path), ..Choice::default() };
-    let user = Surroundings::of_process().user_id;
-    Wallet::new(Surroundings::new(user, None, []), choice).identity().unwrap().unwrap()
+    let user = Environment::of_process().user_id;
+    CredentialStore::new(Environment::new(user, None, []), choice).identity().unwrap().unwrap()
 }
 
 // ---- servers -----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use credentials::x509::revocations;
-use credentials::{Authorities, Surroundings};
+use credentials::{Authorities, Environment};
 use mutex::{Mutex, PerProcess};
 use rustls::RootCertStore;
 use rustls::client::WebPkiServerVerifier;
@@ -47,10 +47,10 @@ struct Revoked {
 }
 
 impl Trust {
-    /// Those that the surroundings name, else those of the system and the grid. They are read at
+    /// Those that the environment name, else those of the system and the grid. They are read at
     /// first use, and again when their directory changes; so this may take a while.
-    pub fn of(surroundings: &Surroundings) -> Arc<Self> {
-        let authorities = Authorities::load(surroundings);
+    pub fn of(environment: &Environment) -> Arc<Self> {
+        let authorities = Authorities::load(environment);
         let mut kept = KEPT.lock();
         if let Some(known) = kept.iter().find(|kept| Arc::ptr_eq(&kept.authorities, &authorities)) {
             return known.trust.clone();

@@ -4,7 +4,7 @@
 use std::time::SystemTime;
 
 use credentials::x509::Certificate;
-use credentials::{Identity, Span, Token, Validity, Wallet, remedy};
+use credentials::{CredentialStore, Identity, Span, Token, Validity, remedy};
 use xrootd::auth::Skipped;
 
 /// Why, and the command to type.
@@ -22,11 +22,15 @@ impl Cause {
 
 /// Of a credential that a server has refused. A credential that was skipped here has its reason
 /// already.
-pub fn of_login(wallet: &Wallet, refused: &Skipped, now: SystemTime) -> Option<Cause> {
+pub fn of_login(
+    credential_store: &CredentialStore,
+    refused: &Skipped,
+    now: SystemTime,
+) -> Option<Cause> {
     match &*refused.name {
         _ if !refused.by_server => None,
-        "gsi" => Some(of_identity(&wallet.identity().ok()??, &refused.why, now)),
-        "ztn" => Some(of_token(&wallet.token().ok()??, &refused.why, now)),
+        "gsi" => Some(of_identity(&credential_store.identity().ok()??, &refused.why, now)),
+        "ztn" => Some(of_token(&credential_store.token().ok()??, &refused.why, now)),
         "krb5" => Some(of_ticket(&refused.why)),
         _ => None,
     }
@@ -117,14 +121,14 @@ fn of_ticket(words: &str) -> Cause {
 }
 
 /// A hint for a user who was logged in and refused, by the protocol of the login.
-pub fn of_denial(wallet: &Wallet, by: &str, path: &str) -> Option<String> {
+pub fn of_denial(credential_store: &CredentialStore, by: &str, path: &str) -> Option<String> {
     match by {
         "ztn" => {
-            let claims = wallet.token().ok()??.claims?;
+            let claims = credential_store.token().ok()??.claims?;
             Some(remedy::another_token(&claims.scope, path))
         }
         "gsi" => {
-            let identity = wallet.identity().ok()??;
+            let identity = credential_store.identity().ok()??;
             (!identity.voms)
                 .then(|| format!("the proxy has no VOMS attributes: {}", remedy::MAKE_PROXY))
         }
@@ -151,11 +155,11 @@ mod tests {
     /// Tickets that a server refuses are made by a KDC; its words alone are not.
     #[test]
     fn words_about_tickets_have_their_remedy() {
-        let wallet = Wallet::empty();
+        let credential_store = CredentialStore::empty();
         let of = |name: &str, why: &str, by_server| {
             let name = name.to_owned();
             let why = why.to_owned();
-            of_login(&wallet, &Skipped { name, why, by_server }, SystemTime::UNIX_EPOCH)
+            of_login(&credential_store, &Skipped { name, why, by_server }, SystemTime::UNIX_EPOCH)
         };
         for (words, remedy) in [
             ("Seckrb5: Unable to authenticate credentials; Request is a replay", "try again"),

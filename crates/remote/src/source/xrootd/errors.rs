@@ -99,7 +99,9 @@ impl XrootdServer {
         let mut skipped = skipped.clone();
         let mut remedies = Vec::new();
         for refused in &mut skipped {
-            if let Some(cause) = causes::of_login(&self.wallet, refused, SystemTime::now()) {
+            if let Some(cause) =
+                causes::of_login(&self.credential_store, refused, SystemTime::now())
+            {
                 refused.why.push_str(&format!(" ({})", cause.why));
                 remedies.push(cause.remedy);
             }
@@ -148,11 +150,11 @@ impl XrootdServer {
     fn whom(&self, by: &str) -> String {
         match by {
             "unix" | "host" => format!("user {:?}, without proof,", self.config.user),
-            "ztn" => match self.wallet.token() {
+            "ztn" => match self.credential_store.token() {
                 Ok(Some(Token { claims: Some(claims), .. })) => token_in_words(&claims),
                 _ => "the token's owner".to_owned(),
             },
-            "gsi" => match self.wallet.identity() {
+            "gsi" => match self.credential_store.identity() {
                 Ok(Some(identity)) => identity.subject,
                 _ => "the certificate's owner".to_owned(),
             },
@@ -210,7 +212,7 @@ impl XrootdServer {
             .with_source(&*self.name);
         let by = self.login.lock().as_ref().and_then(|login| login.by);
         let by = by.filter(|_| kind == ErrorKind::PermissionDenied);
-        match by.and_then(|by| causes::of_denial(&self.wallet, by, &url.path())) {
+        match by.and_then(|by| causes::of_denial(&self.credential_store, by, &url.path())) {
             Some(remedy) => said.with_advice(remedy),
             None => said,
         }

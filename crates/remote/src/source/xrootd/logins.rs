@@ -8,7 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 /// Logins at one time, beside the first.
 const LOGINS_MAX: usize = 2;
 /// How long a connection leaves the server to the logins of others.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Who logs in when: the first connection at once, the others after it, in turn.
 pub struct Logins {
@@ -42,7 +42,7 @@ impl Logins {
             let permit = self.turns.clone().acquire_owned().await.ok()?;
             Some(LoginTurn { _permit: permit })
         };
-        tokio::time::timeout(PATIENCE, turn).await.ok().flatten()
+        tokio::time::timeout(TIMEOUT, turn).await.ok().flatten()
     }
 }
 

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use credentials::{TokenUse, Wallet};
+use credentials::{CredentialStore, TokenUse};
 use futures::future::BoxFuture;
 use mutex::Mutex;
 use xrootd::client::{Client, ClientConfig};
@@ -60,7 +60,7 @@ pub struct XrootdServer {
     /// So has the caller, with its site or in a list; otherwise a token has to name it.
     is_entrusted: bool,
     insecure: bool,
-    wallet: Wallet,
+    credential_store: CredentialStore,
     /// How the latest session was logged in, for errors.
     login: Mutex<Option<Login>>,
     /// The server's identity in the latest connection inside TLS.
@@ -93,7 +93,7 @@ impl XrootdServer {
         client.silence_max = config.read_timeout;
         client.wait_max = config.wait_max();
         client.login_token.clone_from(&parsed.login_token);
-        (client.authentication, client.excluded) = opening::methods(&config.wallet, user);
+        (client.authentication, client.excluded) = opening::methods(&config.credential_store, user);
         let is_encrypted = parsed.is_encrypted();
         let name = name(&parsed);
         let remembered = remembered(&parsed, config);
@@ -107,7 +107,7 @@ impl XrootdServer {
             is_named: url.is_named(),
             is_entrusted: url.is_of_named_site() || config.may_follow(&parsed.host),
             insecure: config.insecure,
-            wallet: config.wallet.wanted_for(wanted(url, false)),
+            credential_store: config.credential_store.wanted_for(wanted(url, false)),
             login: Mutex::default(),
             encryption: Mutex::default(),
             has_warned: AtomicBool::new(false),
@@ -130,7 +130,10 @@ impl XrootdServer {
     /// The same for who changes files there: of several tokens another may be for that.
     #[must_use]
     pub fn for_writing(self, url: &Address) -> Self {
-        XrootdServer { wallet: self.wallet.wanted_for(wanted(url, true)), ..self }
+        XrootdServer {
+            credential_store: self.credential_store.wanted_for(wanted(url, true)),
+            ..self
+        }
     }
 
     /// Adds the features that a session has learnt.

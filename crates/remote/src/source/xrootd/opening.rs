@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use credentials::{Kind, Token, Wallet, remedy};
+use credentials::{CredentialStore, Kind, Token, remedy};
 use futures::future::BoxFuture;
 use secrecy::ExposeSecret;
 use tokio::task::spawn_blocking;
@@ -80,9 +80,9 @@ impl Hash for Ready {
     }
 }
 
-/// The protocols that the wallet allows, as far as a caller may see them: those that may be used,
-/// and the names of the others.
-pub fn methods(wallet: &Wallet, user: &str) -> (Vec<Method>, Vec<String>) {
+/// The protocols that the credentials allow, as far as a caller may see them: those that may be
+/// used, and the names of the others.
+pub fn methods(credential_store: &CredentialStore, user: &str) -> (Vec<Method>, Vec<String>) {
     let named = Method::Unix { user: user.to_owned(), group: user.to_owned() };
     let all = [
         (Kind::Token, Method::Ztn),
@@ -91,9 +91,9 @@ pub fn methods(wallet: &Wallet, user: &str) -> (Vec<Method>, Vec<String>) {
         (Kind::Unix, named),
         (Kind::Unix, Method::Host),
     ];
-    // A wallet without credentials does not forbid a login by name.
-    let is_empty = wallet.order().is_some_and(|order| order.is_empty());
-    let may = |kind| wallet.allows(kind) || (kind == Kind::Unix && is_empty);
+    // A store without credentials does not forbid a login by name.
+    let is_empty = credential_store.order().is_some_and(|order| order.is_empty());
+    let may = |kind| credential_store.allows(kind) || (kind == Kind::Unix && is_empty);
     let (used, excluded): (Vec<_>, Vec<_>) = all.into_iter().partition(|(kind, _)| may(*kind));
     let names = excluded.iter().map(|(_, method)| method.name().to_owned());
     let names = if is_empty { Vec::new() } else { names.collect() };
@@ -153,11 +153,11 @@ impl XrootdServer {
 
     /// The client's side of TLS with this server. No certificate is shown: none asks for it.
     pub(super) async fn tls_config(&self) -> Result<Arc<TlsConfig>> {
-        let wallet = self.wallet.clone();
+        let credential_store = self.credential_store.clone();
         let name = self.name.clone();
         let insecure = self.insecure;
         let made = spawn_blocking(move || {
-            let trust = Trust::of(wallet.surroundings());
+            let trust = Trust::of(credential_store.environment());
             tls::config_for(&name, &trust, None, insecure)
         });
         made.await.map_err(|error| Error::new(ErrorKind::Io, error.to_string()))?
@@ -172,12 +172,12 @@ impl XrootdServer {
         if !token && !identity {
             return None;
         }
-        let wallet = self.wallet.clone();
+        let credential_store = self.credential_store.clone();
         let found = spawn_blocking(move || {
-            if token && matches!(wallet.token(), Ok(Some(_))) {
+            if token && matches!(credential_store.token(), Ok(Some(_))) {
                 return Some(Method::Ztn);
             }
-            (identity && matches!(wallet.identity(), Ok(Some(_)))).then_some(Method::Gsi)
+            (identity && matches!(credential_store.identity(), Ok(Some(_)))).then_some(Method::Gsi)
         });
         found.await.ok().flatten()
     }
@@ -185,10 +185,10 @@ impl XrootdServer {
     /// Whether there is a cache of Kerberos tickets where most are. To ask Kerberos would take
     /// longer than it is worth before a server wants it.
     fn may_have_ticket(&self) -> bool {
-        let surroundings = self.wallet.surroundings();
-        let named =
-            self.wallet.choice().ccache.is_some() || surroundings.variable("KRB5CCNAME").is_some();
-        let usual = format!("/tmp/krb5cc_{}", surroundings.user_id);
+        let environment = self.credential_store.environment();
+        let named = self.credential_store.choice().ccache.is_some()
+            || environment.variable("KRB5CCNAME").is_some();
+        let usual = format!("/tmp/krb5cc_{}", environment.user_id);
         self.config.authentication.contains(&Method::Krb5)
             && (named || std::path::Path::new(&usual).exists())
     }
@@ -219,14 +219,14 @@ impl XrootdServer {
 
     /// Gets a credential for an offer.
     pub(super) fn fetch(&self, method: Method, arguments: String) -> BoxFuture<'static, Ready> {
-        let wallet = self.wallet.clone();
+        let credential_store = self.credential_store.clone();
         let host = self.host.clone();
         let port = self.port;
         let to = ShownTo { host, port, is_entrusted: self.is_entrusted };
         let wanted = method.clone();
         let said = arguments.clone();
         Box::pin(async move {
-            let work = spawn_blocking(move || credential(&wallet, &to, &wanted, &said));
+            let work = spawn_blocking(move || credential(&credential_store, &to, &wanted, &said));
             let outcome = match tokio::time::timeout(CREDENTIAL_TIME, work).await {
                 Ok(Ok(outcome)) => outcome,
                 Ok(Err(error)) => Err(error.to_string()),
@@ -246,7 +246,11 @@ struct ShownTo {
 
 impl ShownTo {
     /// A token as far as it may go there: by its own word, and by the caller's.
-    fn fits(&self, wallet: &Wallet, token: Token) -> std::result::Result<Token, String> {
+    fn fits(
+        &self,
+        credential_store: &CredentialStore,
+        token: Token,
+    ) -> std::result::Result<Token, String> {
         let host = self.host.trim_matches(['[', ']']);
         if token.names_server(host, self.port) {
             return Ok(token);
@@ -258,17 +262,24 @@ impl ShownTo {
             ));
         }
         // A token that was given for this call is the caller's own word.
-        match wallet.choice().token {
+        match credential_store.choice().token {
             Some(_) => Ok(token),
             None => token.for_server(host, self.port).map_err(|why| why.to_string()),
         }
     }
 }
 
-fn credential(wallet: &Wallet, to: &ShownTo, method: &Method, arguments: &str) -> Outcome {
+fn credential(
+    credential_store: &CredentialStore,
+    to: &ShownTo,
+    method: &Method,
+    arguments: &str,
+) -> Outcome {
     match method {
-        Method::Ztn => match wallet.token() {
-            Ok(Some(token)) => to.fits(wallet, token).map(|token| Credential::Ztn(token.secret)),
+        Method::Ztn => match credential_store.token() {
+            Ok(Some(token)) => {
+                to.fits(credential_store, token).map(|token| Credential::Ztn(token.secret))
+            }
             Ok(None) => Err(format!(
                 "no token was found; set BEARER_TOKEN_FILE, or {}",
                 remedy::FETCH_TOKEN
@@ -276,23 +287,23 @@ fn credential(wallet: &Wallet, to: &ShownTo, method: &Method, arguments: &str) -
             Err(error) => Err(error.to_string()),
         },
         Method::Krb5 => {
-            let ticket = wallet.ticket(krb5::principal(arguments)?);
+            let ticket = credential_store.ticket(krb5::principal(arguments)?);
             ticket.map(Credential::Krb5).map_err(|error| error.to_string())
         }
-        Method::Gsi => gsi::credential(wallet, &to.host).map(Credential::Gsi),
+        Method::Gsi => gsi::credential(credential_store, &to.host).map(Credential::Gsi),
         Method::Unix { .. } | Method::Host => Err("it needs none".to_owned()),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use credentials::{Choice, Surroundings};
+    use credentials::{Choice, Environment};
 
     use super::*;
 
     fn names(variables: &[(&str, &str)], choice: Choice) -> (Vec<&'static str>, Vec<String>) {
-        let surroundings = Surroundings::new(1, None, variables.iter().copied());
-        let (used, excluded) = methods(&Wallet::new(surroundings, choice), "me");
+        let environment = Environment::new(1, None, variables.iter().copied());
+        let (used, excluded) = methods(&CredentialStore::new(environment, choice), "me");
         (used.iter().map(Method::name).collect(), excluded)
     }
 
@@ -305,7 +316,7 @@ mod tests {
         assert_eq!(excluded, ["ztn", "krb5"]);
         let (used, _) = names(&[("XrdSecPROTOCOL", "gsi")], Choice::default());
         assert_eq!(used, ["gsi"]);
-        let (used, excluded) = methods(&Wallet::empty(), "me");
+        let (used, excluded) = methods(&CredentialStore::empty(), "me");
         let used: Vec<_> = used.iter().map(Method::name).collect();
         assert_eq!((used, excluded), (vec!["unix", "host"], vec![]));
     }

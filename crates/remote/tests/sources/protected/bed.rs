@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use credentials::{Choice, Surroundings, Wallet};
+use credentials::{Choice, CredentialStore, Environment};
 use farroot_remote::Config;
 use rcgen::{
     BasicConstraints, CertificateParams, CustomExtension, DistinguishedName, DnType, IsCa, Issuer,
@@ -216,12 +216,12 @@ impl Bed {
         let home = self.path("home");
         fs::create_dir_all(&home).unwrap();
         let user = nix::unistd::geteuid().as_raw();
-        let mut surroundings = Surroundings::new(user, Some(home.clone()), variables);
+        let mut environment = Environment::new(user, Some(home.clone()), variables);
         // No proxy and no token of this machine.
-        surroundings.temporary = Some(home);
-        let wallet = Wallet::new(surroundings, Choice::default());
+        environment.temporary = Some(home);
+        let credential_store = CredentialStore::new(environment, Choice::default());
         // One connection, whose flights are counted.
-        Config { wallet, connections_initial: 1, connections_max: 1, ..Config::default() }
+        Config { credential_store, connections_initial: 1, connections_max: 1, ..Config::default() }
     }
 }
 

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use credentials::{Choice, Surroundings, TokenFrom};
+use credentials::{Choice, Environment, TokenFrom};
 use farroot_remote::Config;
 use farroot_remote::address::Address;
 use xrootd::server::ServedTls;
@@ -134,7 +134,7 @@ fn with_proxy(world: &World, name: &str, years: std::ops::Range<i32>) -> Config 
 fn shown(world: &World, path: std::path::PathBuf) -> Config {
     let config = world.bed.user(None);
     let choice = Choice { proxy: Some(path), ..Choice::default() };
-    Config { wallet: config.wallet.with(choice), ..config }
+    Config { credential_store: config.credential_store.with(choice), ..config }
 }
 
 /// One who has these variables, and nothing else.
@@ -142,9 +142,9 @@ fn with_variables(world: &World, variables: &[(&str, &str)]) -> Config {
     let config = world.bed.user(None);
     let user = nix::unistd::geteuid().as_raw();
     let home = world.bed.path("home");
-    let mut own = Surroundings::new(user, Some(home.clone()), variables.iter().copied());
+    let mut own = Environment::new(user, Some(home.clone()), variables.iter().copied());
     own.temporary = Some(home);
-    Config { wallet: credentials::Wallet::new(own, Choice::default()), ..config }
+    Config { credential_store: credentials::CredentialStore::new(own, Choice::default()), ..config }
 }
 
 fn case(pain: Pain, server: Server, user: User, said: &'static [&'static str]) -> Case {
@@ -304,7 +304,7 @@ fn of_what_is_lacking() -> Vec<Case> {
                 let path = "/nonexistent/token".into();
                 let choice = Choice { token: Some(TokenFrom::File(path)), ..Choice::default() };
                 let config = w.bed.user(None);
-                Config { wallet: config.wallet.with(choice), ..config }
+                Config { credential_store: config.credential_store.with(choice), ..config }
             },
             &[
                 "the token in /nonexistent/token (from the argument token) is not there on this",

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use credentials::{Choice, Surroundings, Wallet};
+use credentials::{Choice, CredentialStore, Environment};
 use farroot_remote::source::diagnose::Step;
 use farroot_remote::{Config, ErrorKind};
 use xrootd::server::ServedTls;
@@ -137,9 +137,9 @@ fn run_inside(test: &str, folder: &Path, variables: &[(&str, &OsStr)]) {
 /// As a process of this user, who names a cache of tickets.
 fn user(tickets: &str, protocols: &str) -> Config {
     let variables = [("KRB5CCNAME", tickets), ("XrdSecPROTOCOL", protocols)];
-    let surroundings = Surroundings::new(nix::unistd::geteuid().as_raw(), None, variables);
-    let wallet = Wallet::new(surroundings, Choice::default());
-    Config { wallet, connections_initial: 1, connections_max: 1, ..Config::default() }
+    let environment = Environment::new(nix::unistd::geteuid().as_raw(), None, variables);
+    let credential_store = CredentialStore::new(environment, Choice::default());
+    Config { credential_store, connections_initial: 1, connections_max: 1, ..Config::default() }
 }
 
 /// Step by step, with a ticket and without.

@@ -59,7 +59,7 @@ async fn read(web: &Web, config: Config) -> Result<usize, Error> {
 
 fn with(bed: &Bed, choice: Choice) -> Config {
     let config = bed.user(None);
-    Config { wallet: config.wallet.with(choice), ..config }
+    Config { credential_store: config.credential_store.with(choice), ..config }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

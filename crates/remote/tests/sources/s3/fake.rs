@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use credentials::{Choice, Surroundings, Wallet};
+use credentials::{Choice, CredentialStore, Environment};
 use farroot_remote::source::FileEnd;
 use farroot_remote::{Config, CopyOptions, Error, ErrorKind};
 use mutex::Mutex;
@@ -27,8 +27,9 @@ fn config(endpoint: &Url) -> Config {
         ("AWS_SECRET_ACCESS_KEY", SECRET),
         ("AWS_SESSION_TOKEN", TOKEN),
     ];
-    let wallet = Wallet::new(Surroundings::new(0, None, variables), Choice::default());
-    Config { wallet, ..Config::default() }
+    let credential_store =
+        CredentialStore::new(Environment::new(0, None, variables), Choice::default());
+    Config { credential_store, ..Config::default() }
 }
 
 fn answer(status: &str, lines: &[&str], body: &str) -> Say {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use credentials::{Choice, Surroundings, Wallet};
+use credentials::{Choice, CredentialStore, Environment};
 use farroot_remote::address::Address;
 use farroot_remote::source::FileEnd;
 use farroot_remote::source::http::s3::sign::{
@@ -93,8 +93,9 @@ impl Gateway {
         if let Some((key, secret)) = keys {
             variables.extend([("AWS_ACCESS_KEY_ID", key), ("AWS_SECRET_ACCESS_KEY", secret)]);
         }
-        let wallet = Wallet::new(Surroundings::new(0, None, variables), Choice::default());
-        Config { wallet, ..Config::default() }
+        let credential_store =
+            CredentialStore::new(Environment::new(0, None, variables), Choice::default());
+        Config { credential_store, ..Config::default() }
     }
 
     pub fn remote(&self, keys: Option<(&str, &str)>, region: Option<&str>) -> Searched {

@@ -16,7 +16,7 @@ use farroot_serve::{
 };
 use rcgen::{CertificateParams, KeyPair};
 use remote::cache::{CacheCheck, CacheConfig};
-use remote::credentials::{Choice, Surroundings, Wallet};
+use remote::credentials::{Choice, CredentialStore, Environment};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -111,8 +111,8 @@ impl Site {
         let certificate = self.file("cert.pem");
         let user = fs::metadata(&certificate).unwrap().uid();
         let variables = [("SSL_CERT_FILE", certificate.to_str().unwrap())];
-        let mut surroundings = Surroundings::new(user, None, variables);
-        surroundings.temporary = Some(self.folder.path().to_owned());
+        let mut environment = Environment::new(user, None, variables);
+        environment.temporary = Some(self.folder.path().to_owned());
         let cache = CacheConfig {
             bytes_max: 1 << 30,
             folder: Some(cache.to_owned()),
@@ -120,8 +120,8 @@ impl Site {
             free_bytes_min: 0,
             ..CacheConfig::default()
         };
-        let wallet = Wallet::new(surroundings, Choice::default());
-        remote::Config { wallet, cache, ..remote::Config::default() }
+        let credential_store = CredentialStore::new(environment, Choice::default());
+        remote::Config { credential_store, cache, ..remote::Config::default() }
     }
 
     pub fn proxy(&self, protection: Protection, origins: Vec<Origin>, cache: &Path) -> Server {

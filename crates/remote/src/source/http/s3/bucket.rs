@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use credentials::{S3Keys, S3Settings, Unusable, Wallet};
+use credentials::{CredentialStore, S3Keys, S3Settings, Unusable};
 use hyper::header::{AUTHORIZATION, DATE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 use mutex::Mutex;
@@ -31,7 +31,7 @@ const KEYS_LAST: Duration = Duration::from_secs(10);
 
 /// A bucket at a service, for all connections to it.
 pub struct Bucket {
-    wallet: Wallet,
+    credential_store: CredentialStore,
     state: Mutex<State>,
 }
 
@@ -48,14 +48,14 @@ impl Bucket {
     /// # Errors
     /// `InvalidArgument` for settings that cannot be used.
     pub fn new(bucket: &str, config: &Config) -> Result<Self> {
-        let wallet = config.wallet.clone();
+        let credential_store = config.credential_store.clone();
         let S3Settings { region, endpoint, path_style } =
-            wallet.s3_settings().map_err(|why| unusable(&why))?;
+            credential_store.s3_settings().map_err(|why| unusable(&why))?;
         let configured =
             Configured { endpoint: endpoint.as_deref(), region: region.as_deref(), path_style };
         let place = Arc::new(Place::of(bucket, configured)?);
         let state = State { place, has_moved: false, keys: None };
-        Ok(Bucket { wallet, state: Mutex::new(state) })
+        Ok(Bucket { credential_store, state: Mutex::new(state) })
     }
 
     pub fn place(&self) -> Arc<Place> {
@@ -70,7 +70,7 @@ impl Bucket {
         {
             return Ok(keys.clone());
         }
-        let keys = self.wallet.s3_keys().map_err(|why| unusable(&why))?.map(Arc::new);
+        let keys = self.credential_store.s3_keys().map_err(|why| unusable(&why))?.map(Arc::new);
         state.keys = Some((Instant::now(), keys.clone()));
         Ok(keys)
     }

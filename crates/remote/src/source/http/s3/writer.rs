@@ -394,7 +394,8 @@ impl ObjectWriter {
     ) -> Result<Vec<u8>> {
         let mut document = Vec::new();
         loop {
-            let frame = transport.patiently(response.body_mut().frame(), &self.url).await?;
+            let frame =
+                transport.within_read_timeout(response.body_mut().frame(), &self.url).await?;
             let Some(frame) = frame else { return Ok(document) };
             let frame = frame.map_err(|error| transport.broken(&error, &self.url))?;
             document.extend_from_slice(&frame.into_data().unwrap_or_default());

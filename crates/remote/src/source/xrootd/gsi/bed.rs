@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use credentials::x509::{Certificate, hashes};
-use credentials::{Choice, Surroundings, Wallet};
+use credentials::{Choice, CredentialStore, Environment};
 use rcgen::{
     BasicConstraints, CertificateParams, CustomExtension, DnType, DnValue, ExtendedKeyUsagePurpose,
     IsCa, Issuer, KeyPair, KeyUsagePurpose, date_time_ymd,
@@ -181,16 +181,16 @@ impl Grid {
     }
 
     /// A user with the credential of this file, who trusts the authorities of this directory.
-    pub fn wallet(&self, shown: Option<&Path>, trusted: &str) -> Wallet {
-        let user = Surroundings::of_process().user_id;
+    pub fn credential_store(&self, shown: Option<&Path>, trusted: &str) -> CredentialStore {
+        let user = Environment::of_process().user_id;
         let trusted = self.path(trusted);
         let nothing = self.path("nothing");
         let proxy = nothing.to_str().unwrap();
         let variables = [("X509_CERT_DIR", trusted.to_str().unwrap()), ("X509_USER_PROXY", proxy)];
         let named = &variables[..if shown.is_some() { 1 } else { 2 }];
-        let surroundings = Surroundings::new(user, None, named.iter().copied());
+        let environment = Environment::new(user, None, named.iter().copied());
         let choice = Choice { proxy: shown.map(Path::to_owned), ..Choice::default() };
-        Wallet::new(surroundings, choice)
+        CredentialStore::new(environment, choice)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use credentials::x509::{Certificate, certificates};
-use credentials::{Identity, Wallet, remedy, x509};
+use credentials::{CredentialStore, Identity, remedy, x509};
 use secrecy::SecretBox;
 use xrootd::auth::gsi::{GsiCredential, Peer, PublicKey, RANDOM_BYTES};
 
@@ -16,10 +16,13 @@ use crate::source::tls::{Trust, provider, verify_host};
 ///
 /// # Errors
 /// Why there is none, and a hint.
-pub fn credential(wallet: &Wallet, host: &str) -> Result<Box<GsiCredential>, String> {
-    let identity = wallet.identity().map_err(|unusable| unusable.to_string())?;
+pub fn credential(
+    credential_store: &CredentialStore,
+    host: &str,
+) -> Result<Box<GsiCredential>, String> {
+    let identity = credential_store.identity().map_err(|unusable| unusable.to_string())?;
     let identity = identity.ok_or_else(|| {
-        let user = wallet.surroundings().user_id;
+        let user = credential_store.environment().user_id;
         format!(
             "no proxy in X509_USER_PROXY or /tmp/x509up_u{user}, and no certificate with an open \
              key in ~/.globus; {}",
@@ -39,7 +42,7 @@ pub fn credential(wallet: &Wallet, host: &str) -> Result<Box<GsiCredential>, Str
         issuer_hash: format!("{new}.0|{old}.0"),
         random,
         peer: Arc::new(Judge {
-            trust: Trust::of(wallet.surroundings()),
+            trust: Trust::of(credential_store.environment()),
             host: host.to_owned(),
             identity,
         }),

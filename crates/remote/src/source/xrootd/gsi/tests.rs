@@ -44,7 +44,7 @@ impl Told {
 }
 
 /// Reads the file over a connection to this machine, as `host`.
-fn read(wallet: &Wallet, host: &str, port: u16, profile: Profile) -> Told {
+fn read(credential_store: &CredentialStore, host: &str, port: u16, profile: Profile) -> Told {
     let mut config = ClientConfig::new("ada", "test", 1);
     config.authentication = vec![Method::Gsi];
     config.unasked = Some(Method::Gsi);
@@ -52,10 +52,15 @@ fn read(wallet: &Wallet, host: &str, port: u16, profile: Profile) -> Told {
     let client = Client::new(config, profile, start);
     let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    converse(client, &mut socket, wallet, host)
+    converse(client, &mut socket, credential_store, host)
 }
 
-fn converse(mut client: Client, socket: &mut TcpStream, wallet: &Wallet, host: &str) -> Told {
+fn converse(
+    mut client: Client,
+    socket: &mut TcpStream,
+    credential_store: &CredentialStore,
+    host: &str,
+) -> Told {
     let begun = Instant::now();
     let (file, _) = client.open(begun.elapsed(), "/store/a.bin", OpenOptions::FOR_READING);
     let read = client.read(begun.elapsed(), file, 0..content().len() as u64);
@@ -69,12 +74,14 @@ fn converse(mut client: Client, socket: &mut TcpStream, wallet: &Wallet, host: &
     loop {
         while let Some(event) = client.poll_event() {
             match event {
-                Event::CredentialWanted { method, .. } => match credential(wallet, host) {
-                    Ok(credential) => {
-                        client.provide(begun.elapsed(), Credential::Gsi(credential));
+                Event::CredentialWanted { method, .. } => {
+                    match credential(credential_store, host) {
+                        Ok(credential) => {
+                            client.provide(begun.elapsed(), Credential::Gsi(credential));
+                        }
+                        Err(why) => client.lack(begun.elapsed(), &method, why),
                     }
-                    Err(why) => client.lack(begun.elapsed(), &method, why),
-                },
+                }
                 Event::Data { offset, bytes, .. } => {
                     told.bytes[offset as usize..][..bytes.len()].copy_from_slice(&bytes);
                 }
@@ -125,12 +132,12 @@ fn a_real_xrootd_is_read_with_a_proxy_and_with_a_certificate() {
     assert_ne!(server.asked_by_xrdfs(&grid, &proxy), Some(false), "the bed itself");
     let certificate = grid.certificate("certificate", &grid.user);
     for shown in [&proxy, &certificate] {
-        let wallet = grid.wallet(Some(shown), "certificates");
-        let first = read(&wallet, "localhost", server.port, Profile::default());
+        let credential_store = grid.credential_store(Some(shown), "certificates");
+        let first = read(&credential_store, "localhost", server.port, Profile::default());
         assert_eq!((first.why(), first.flights), (String::new(), 2));
         assert!(first.bytes == content());
         // The server is known: its offer, too, and that requests may follow at once.
-        let second = read(&wallet, "127.0.0.1", server.port, first.profile);
+        let second = read(&credential_store, "127.0.0.1", server.port, first.profile);
         assert_eq!((second.why(), second.flights), (String::new(), 2));
         assert!(second.bytes == content());
     }
@@ -142,12 +149,12 @@ fn a_real_xrootd_is_read_with_a_proxy_and_with_a_certificate() {
 fn a_server_that_is_not_believed_gets_nothing() {
     let Some((grid, server)) = bed() else { return };
     let proxy = grid.proxy("proxy", 2020..2048);
-    let wallet = grid.wallet(Some(&proxy), "certificates");
-    let told = read(&wallet, "eos.example.org", server.port, Profile::default());
+    let credential_store = grid.credential_store(Some(&proxy), "certificates");
+    let told = read(&credential_store, "eos.example.org", server.port, Profile::default());
     assert_eq!(told.flights, 1);
     let why = told.why();
     assert!(why.contains("the certificate of eos.example.org is for localhost"), "{why}");
-    let stranger = grid.wallet(Some(&proxy), "strangers");
+    let stranger = grid.credential_store(Some(&proxy), "strangers");
     let told = read(&stranger, "localhost", server.port, Profile::default());
     assert_eq!(told.flights, 1);
     let why = told.why();
@@ -161,10 +168,10 @@ fn certificates_of_hosts_without_alternative_names_go_by_their_subject() {
     let host = grid.authority.host("localhost", &[], &grid.keys[0]);
     let Some(server) = Xrootd::start(&grid, "server", &host, false) else { return };
     let proxy = grid.proxy("proxy", 2020..2048);
-    let wallet = grid.wallet(Some(&proxy), "certificates");
-    let told = read(&wallet, "localhost", server.port, Profile::default());
+    let credential_store = grid.credential_store(Some(&proxy), "certificates");
+    let told = read(&credential_store, "localhost", server.port, Profile::default());
     assert_eq!((told.why(), told.flights), (String::new(), 2));
-    let told = read(&wallet, "eos.example.org", server.port, Profile::default());
+    let told = read(&credential_store, "eos.example.org", server.port, Profile::default());
     assert_eq!(told.flights, 1);
 }
 
@@ -173,7 +180,7 @@ fn certificates_of_hosts_without_alternative_names_go_by_their_subject() {
 fn what_is_wrong_with_a_users_certificate_is_said_before_anything_is_sent() {
     let Some(grid) = Grid::new() else { return };
     let why = |shown: Option<&Path>| {
-        credential(&grid.wallet(shown, "certificates"), "localhost").unwrap_err()
+        credential(&grid.credential_store(shown, "certificates"), "localhost").unwrap_err()
     };
     let expired = why(Some(&grid.proxy("expired", 2020..2021)));
     assert!(expired.contains("expired") && expired.contains("voms-proxy-init"), "{expired}");
@@ -187,13 +194,13 @@ fn what_is_wrong_with_a_users_certificate_is_said_before_anything_is_sent() {
 fn what_a_server_refuses_is_explained_by_what_is_known_here() {
     let Some((grid, server)) = bed() else { return };
     let told_of = |shown: &Path| {
-        let wallet = grid.wallet(Some(shown), "certificates");
+        let credential_store = grid.credential_store(Some(shown), "certificates");
         // The server's message is lost when it closes on a request behind the last message; the
         // next connection hears it.
-        let told = read(&wallet, "localhost", server.port, Profile::default());
+        let told = read(&credential_store, "localhost", server.port, Profile::default());
         let told = match told.error {
             Some(SessionError::AuthenticationFirst { .. }) => {
-                read(&wallet, "localhost", server.port, told.profile)
+                read(&credential_store, "localhost", server.port, told.profile)
             }
             _ => told,
         };
@@ -201,7 +208,7 @@ fn what_a_server_refuses_is_explained_by_what_is_known_here() {
             panic!("{:?}", told.error)
         };
         let refusal = skipped.iter().find(|skipped| skipped.name == "gsi").unwrap();
-        let cause = causes::of_login(&wallet, refusal, SystemTime::now()).unwrap();
+        let cause = causes::of_login(&credential_store, refusal, SystemTime::now()).unwrap();
         (refusal.why.clone(), cause.why)
     };
     let (refusal, why) = told_of(&grid.proxy("future", 2040..2048));
@@ -214,20 +221,21 @@ fn what_a_server_refuses_is_explained_by_what_is_known_here() {
 }
 
 /// A grid with the certificate of a host for a server that is none of Debian's.
-fn fake_bed() -> Option<(Grid, Identity, Wallet)> {
+fn fake_bed() -> Option<(Grid, Identity, CredentialStore)> {
     let grid = Grid::new()?;
     let host = grid.authority.host("localhost", &["localhost"], &grid.keys[0]);
     let file = grid.certificate("host", &host);
-    let identity = grid.wallet(Some(&file), "certificates").identity().unwrap().unwrap();
-    let wallet = grid.wallet(Some(&grid.proxy("proxy", 2020..2048)), "certificates");
-    Some((grid, identity, wallet))
+    let identity = grid.credential_store(Some(&file), "certificates").identity().unwrap().unwrap();
+    let credential_store =
+        grid.credential_store(Some(&grid.proxy("proxy", 2020..2048)), "certificates");
+    Some((grid, identity, credential_store))
 }
 
 #[test]
 fn a_server_with_the_prime_and_the_digest_of_xrootd_6_is_read() {
-    let Some((grid, host, wallet)) = fake_bed() else { return };
+    let Some((grid, host, credential_store)) = fake_bed() else { return };
     let (port, server) = fake::serve(host, |message| message);
-    let told = read(&wallet, "localhost", port, Profile::default());
+    let told = read(&credential_store, "localhost", port, Profile::default());
     assert_eq!((told.why(), told.flights), (String::new(), 2));
     assert!(told.bytes == content());
     let chain = server.join().unwrap().chain.unwrap();
@@ -237,7 +245,7 @@ fn a_server_with_the_prime_and_the_digest_of_xrootd_6_is_read() {
 /// The bytes of a digest with its name, signed raw, would be a signature under anything.
 #[test]
 fn a_server_that_wants_forty_bytes_signed_gets_nothing() {
-    let Some((_grid, host, wallet)) = fake_bed() else { return };
+    let Some((_grid, host, credential_store)) = fake_bed() else { return };
     let (port, server) = fake::serve(host, |message| {
         let (mut outer, _) = Buffer::decode(&message).unwrap();
         let (mut main, _) = Buffer::decode(outer.get(BucketType::MAIN).unwrap()).unwrap();
@@ -248,7 +256,7 @@ fn a_server_that_wants_forty_bytes_signed_gets_nothing() {
         outer.buckets.push((BucketType::MAIN, &main));
         outer.encode().into()
     });
-    let told = read(&wallet, "localhost", port, Profile::default());
+    let told = read(&credential_store, "localhost", port, Profile::default());
     assert!(told.why().contains("40 bytes signed"), "{}", told.why());
     assert_eq!(told.flights, 1);
     assert_eq!(server.join().unwrap().messages, 1);
@@ -256,10 +264,10 @@ fn a_server_that_wants_forty_bytes_signed_gets_nothing() {
 
 #[test]
 fn a_server_that_wants_a_proxy_of_the_proxy_gets_none() {
-    let Some((_grid, host, wallet)) = fake_bed() else { return };
+    let Some((_grid, host, credential_store)) = fake_bed() else { return };
     let (port, server) =
         fake::serve(host, |_| Buffer { step: 2002, buckets: Vec::new() }.encode().into());
-    let told = read(&wallet, "localhost", port, Profile::default());
+    let told = read(&credential_store, "localhost", port, Profile::default());
     assert!(told.why().contains("delegated"), "{}", told.why());
     assert_eq!((told.flights, server.join().unwrap().messages), (1, 1));
 }
@@ -269,7 +277,8 @@ fn nothing_of_the_key_is_printed() {
     let Some(grid) = Grid::new() else { return };
     let Party { key, .. } = &grid.user;
     let shown = grid.certificate("certificate", &grid.user);
-    let made = credential(&grid.wallet(Some(&shown), "certificates"), "localhost").unwrap();
+    let made =
+        credential(&grid.credential_store(Some(&shown), "certificates"), "localhost").unwrap();
     let text = format!("{made:?}");
     let marker = format!("{:?}", &key.serialize_der()[100..110]);
     assert!(!text.contains(marker.trim_matches(['[', ']'])), "{text}");
@@ -277,12 +286,16 @@ fn nothing_of_the_key_is_printed() {
 }
 
 /// Reads the file as users do.
-async fn read_by_remote(wallet: Wallet, host: &str, port: u16) -> crate::Result<Vec<u8>> {
-    read_by(wallet, &format!("root://{host}:{port}//store/a.bin")).await
+async fn read_by_remote(
+    credential_store: CredentialStore,
+    host: &str,
+    port: u16,
+) -> crate::Result<Vec<u8>> {
+    read_by(credential_store, &format!("root://{host}:{port}//store/a.bin")).await
 }
 
-async fn read_by(wallet: Wallet, address: &str) -> crate::Result<Vec<u8>> {
-    let config = Config { wallet, ..Config::default() };
+async fn read_by(credential_store: CredentialStore, address: &str) -> crate::Result<Vec<u8>> {
+    let config = Config { credential_store, ..Config::default() };
     let network = Arc::new(Tcp::new(config.connect_timeout));
     let file = Remote::start(config, network).open_bytes(address).await?;
     let pieces = file.fetch(&[0..content().len() as u64]).await?;
@@ -291,10 +304,15 @@ async fn read_by(wallet: Wallet, address: &str) -> crate::Result<Vec<u8>> {
 
 /// Opens the file as a process of its own would, which uses the notes of earlier processes, and
 /// returns the round trips to the first byte.
-async fn round_trips(grid: &Grid, wallet: &Wallet, scheme: &str, relay: &Relay) -> usize {
+async fn round_trips(
+    grid: &Grid,
+    credential_store: &CredentialStore,
+    scheme: &str,
+    relay: &Relay,
+) -> usize {
     let store_folder = Some(grid.path("store"));
     let config = Config {
-        wallet: wallet.clone(),
+        credential_store: credential_store.clone(),
         store_folder,
         connections_initial: 1,
         connections_max: 1,
@@ -317,10 +335,11 @@ async fn round_trips(grid: &Grid, wallet: &Wallet, scheme: &str, relay: &Relay) 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_first_byte_comes_after_three_round_trips_and_four_within_tls() {
     let Some((grid, server)) = bed() else { return };
-    let wallet = grid.wallet(Some(&grid.proxy("proxy", 2020..2048)), "certificates");
+    let credential_store =
+        grid.credential_store(Some(&grid.proxy("proxy", 2020..2048)), "certificates");
     let relay = Relay::to(server.port).await;
     for trips in [3, 3] {
-        assert_eq!(round_trips(&grid, &wallet, "root", &relay).await, trips);
+        assert_eq!(round_trips(&grid, &credential_store, "root", &relay).await, trips);
         let of_user = grid.user.pem.lines().nth(5).unwrap();
         assert!(relay.saw(b"-----BEGIN CERTIFICATE-----"), "the server's");
         assert!(!relay.saw(of_user.as_bytes()), "the user's is encrypted");
@@ -329,7 +348,7 @@ async fn the_first_byte_comes_after_three_round_trips_and_four_within_tls() {
     let Some(server) = Xrootd::start(&grid, "encrypted", &host, true) else { return };
     let relay = Relay::to(server.port).await;
     for trips in [5, 4] {
-        assert_eq!(round_trips(&grid, &wallet, "roots", &relay).await, trips);
+        assert_eq!(round_trips(&grid, &credential_store, "roots", &relay).await, trips);
         assert!(!relay.saw(b"-----BEGIN CERTIFICATE-----"), "all is within TLS");
     }
 }
@@ -338,10 +357,11 @@ async fn the_first_byte_comes_after_three_round_trips_and_four_within_tls() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_wants_gsi_inside_tls_is_read_by_its_plain_address() {
     let Some(grid) = Grid::new() else { return };
-    let wallet = grid.wallet(Some(&grid.proxy("proxy", 2020..2048)), "certificates");
+    let credential_store =
+        grid.credential_store(Some(&grid.proxy("proxy", 2020..2048)), "certificates");
     let host = grid.authority.host("localhost", &["localhost"], &grid.keys[0]);
     let Some(server) = Xrootd::start(&grid, "insists", &host, true) else { return };
-    let bytes = read_by_remote(wallet, "localhost", server.port).await;
+    let bytes = read_by_remote(credential_store, "localhost", server.port).await;
     assert!(bytes.unwrap_or_else(|error| panic!("{error}")) == content());
 }
 
@@ -349,7 +369,8 @@ async fn a_server_that_wants_gsi_inside_tls_is_read_by_its_plain_address() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn servers_that_want_signatures_get_them() {
     let Some((grid, _)) = bed() else { return };
-    let wallet = grid.wallet(Some(&grid.proxy("proxy", 2020..2048)), "certificates");
+    let credential_store =
+        grid.credential_store(Some(&grid.proxy("proxy", 2020..2048)), "certificates");
     let host = grid.authority.host("localhost", &["localhost"], &grid.keys[0]);
     for (name, tls) in [("standard", false), ("pedantic", false), ("pedantic-tls", true)] {
         let level = name.split('-').next().unwrap();
@@ -357,7 +378,7 @@ async fn servers_that_want_signatures_get_them() {
         let Some(server) = Xrootd::start_with(&grid, name, &host, tls, &more) else { return };
         let scheme = if tls { "roots" } else { "root" };
         let address = format!("{scheme}://localhost:{}//store/a.bin", server.port);
-        let bytes = read_by(wallet.clone(), &address).await;
+        let bytes = read_by(credential_store.clone(), &address).await;
         assert!(bytes.unwrap_or_else(|error| panic!("{name}: {error}")) == content(), "{name}");
     }
 }
@@ -367,22 +388,26 @@ async fn servers_that_want_signatures_get_them() {
 async fn users_are_told_what_is_wrong_and_what_helps() {
     let Some((grid, server)) = bed() else { return };
     let proxy = grid.proxy("proxy", 2020..2048);
-    let wallet = |shown: Option<&Path>| grid.wallet(shown, "certificates");
-    let bytes = read_by_remote(wallet(Some(&proxy)), "localhost", server.port).await.unwrap();
+    let credential_store = |shown: Option<&Path>| grid.credential_store(shown, "certificates");
+    let bytes =
+        read_by_remote(credential_store(Some(&proxy)), "localhost", server.port).await.unwrap();
     assert!(bytes == content());
     let stranger = grid.stranger.user(&grid.keys[0]);
     let expired = grid.proxy("expired", 2020..2021);
     let future = grid.proxy("future", 2040..2048);
     let foreign = grid.certificate("foreign", &stranger);
-    let causes: [(Wallet, &[&str]); 5] = [
-        (wallet(None), &["is not there", "X509_USER_PROXY", "voms-proxy-init"]),
-        (wallet(Some(&expired)), &["expired", " ago", "voms-proxy-init"]),
-        (wallet(Some(&future)), &["not valid yet", "the clock may be wrong"]),
-        (wallet(Some(&foreign)), &["does not know the authority", "/CN=Another CA"]),
-        (grid.wallet(Some(&proxy), "strangers"), &["not trusted: ", "/CN=The CA", "X509_CERT_DIR"]),
+    let causes: [(CredentialStore, &[&str]); 5] = [
+        (credential_store(None), &["is not there", "X509_USER_PROXY", "voms-proxy-init"]),
+        (credential_store(Some(&expired)), &["expired", " ago", "voms-proxy-init"]),
+        (credential_store(Some(&future)), &["not valid yet", "the clock may be wrong"]),
+        (credential_store(Some(&foreign)), &["does not know the authority", "/CN=Another CA"]),
+        (
+            grid.credential_store(Some(&proxy), "strangers"),
+            &["not trusted: ", "/CN=The CA", "X509_CERT_DIR"],
+        ),
     ];
-    for (wallet, words) in causes {
-        let error = read_by_remote(wallet, "localhost", server.port).await.unwrap_err();
+    for (credential_store, words) in causes {
+        let error = read_by_remote(credential_store, "localhost", server.port).await.unwrap_err();
         assert_eq!(error.kind(), crate::ErrorKind::Unauthenticated, "{error}");
         let text = error.to_string();
         for word in words {
@@ -393,7 +418,8 @@ async fn users_are_told_what_is_wrong_and_what_helps() {
     // The server's name is wrong, not the user's certificate.
     let host = grid.authority.host("other.example.org", &["other.example.org"], &grid.keys[0]);
     let Some(other) = Xrootd::start(&grid, "other", &host, false) else { return };
-    let error = read_by_remote(wallet(Some(&proxy)), "localhost", other.port).await.unwrap_err();
+    let error =
+        read_by_remote(credential_store(Some(&proxy)), "localhost", other.port).await.unwrap_err();
     let text = error.to_string();
     assert!(text.contains("the certificate of localhost is for other.example.org"), "{text}");
     assert!(!text.contains("voms-proxy-init"), "{text}");
@@ -403,8 +429,8 @@ async fn users_are_told_what_is_wrong_and_what_helps() {
 async fn a_way_by_gsi_is_examined_step_by_step() {
     let Some((grid, server)) = bed() else { return };
     let examine = async |shown: &Path| {
-        let wallet = grid.wallet(Some(shown), "certificates");
-        let config = Config { wallet, ..Config::default() };
+        let credential_store = grid.credential_store(Some(shown), "certificates");
+        let config = Config { credential_store, ..Config::default() };
         let network = Arc::new(Tcp::new(config.connect_timeout));
         let address = format!("root://localhost:{}//store/a.bin", server.port);
         let remote = Remote::start(config, network);

@@ -18,14 +18,14 @@ use crate::error::{Error, ErrorKind};
 
 /// See the module's description.
 #[derive(Debug)]
-pub struct Spool {
+pub struct TemporaryCopy {
     file: Arc<File>,
-    progress: watch::Sender<Spooled>,
+    progress: watch::Sender<CopyProgress>,
 }
 
 /// How far the file is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spooled {
+pub struct CopyProgress {
     /// Bytes from the start that can be read.
     pub written: u64,
     /// All of the file is there.
@@ -36,13 +36,13 @@ pub struct Spooled {
     given_up: bool,
 }
 
-impl Spool {
+impl TemporaryCopy {
     /// # Errors
     /// Where the temporary file cannot be made.
     pub fn new() -> io::Result<Self> {
         let file = Arc::new(tempfile::tempfile()?);
-        let nothing = Spooled { written: 0, complete: false, writing: false, given_up: false };
-        Ok(Spool { file, progress: watch::Sender::new(nothing) })
+        let nothing = CopyProgress { written: 0, complete: false, writing: false, given_up: false };
+        Ok(TemporaryCopy { file, progress: watch::Sender::new(nothing) })
     }
 
     /// The right to write the file from its start, unless another task has it or it is complete.
@@ -50,11 +50,11 @@ impl Spool {
         let free = self.progress.send_if_modified(|progress| {
             let free = !progress.writing && !progress.complete;
             if free {
-                *progress = Spooled { written: 0, writing: true, ..*progress };
+                *progress = CopyProgress { written: 0, writing: true, ..*progress };
             }
             free
         });
-        free.then(|| Writer { spool: self.clone() })
+        free.then(|| Writer { copy: self.clone() })
     }
 
     /// Makes the writer stop.
@@ -63,12 +63,12 @@ impl Spool {
     }
 
     /// How far the file is there now.
-    pub fn progress(&self) -> Spooled {
+    pub fn progress(&self) -> CopyProgress {
         *self.progress.borrow()
     }
 
     /// Waits until the bytes up to `end` are there, all are there, or the writer is gone.
-    pub async fn reached(&self, end: u64) -> Spooled {
+    pub async fn reached(&self, end: u64) -> CopyProgress {
         let mut progress = self.progress.subscribe();
         let reached =
             progress.wait_for(|now| now.written >= end || now.complete || !now.writing).await;
@@ -92,7 +92,7 @@ impl Spool {
 /// The one that writes; dropped before `finish`, it leaves its place to another.
 #[derive(Debug)]
 pub struct Writer {
-    spool: Arc<Spool>,
+    copy: Arc<TemporaryCopy>,
 }
 
 impl Writer {
@@ -101,11 +101,11 @@ impl Writer {
     /// # Errors
     /// Those of the disk; `Interrupted` where no reader is left.
     pub async fn append(&mut self, pieces: Vec<Bytes>) -> io::Result<()> {
-        let Spooled { written: start, given_up, .. } = *self.spool.progress.borrow();
+        let CopyProgress { written: start, given_up, .. } = *self.copy.progress.borrow();
         if given_up {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        let file = self.spool.file.clone();
+        let file = self.copy.file.clone();
         let end = tokio::task::spawn_blocking(move || {
             pieces.iter().try_fold(start, |at, piece| {
                 file.write_all_at(piece, at)?;
@@ -113,20 +113,20 @@ impl Writer {
             })
         })
         .await??;
-        self.spool.progress.send_modify(|progress| progress.written = end);
+        self.copy.progress.send_modify(|progress| progress.written = end);
         Ok(())
     }
 
     /// The file is whole; returns its size.
     pub fn finish(self) -> u64 {
-        self.spool.progress.send_modify(|progress| progress.complete = true);
-        self.spool.progress.borrow().written
+        self.copy.progress.send_modify(|progress| progress.complete = true);
+        self.copy.progress.borrow().written
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.spool.progress.send_modify(|progress| progress.writing = false);
+        self.copy.progress.send_modify(|progress| progress.writing = false);
     }
 }
 
@@ -142,35 +142,35 @@ mod tests {
 
     #[tokio::test]
     async fn readers_follow_the_writer() {
-        let spool = Arc::new(Spool::new().unwrap());
-        let mut writer = spool.claim().unwrap();
-        assert!(spool.claim().is_none());
+        let copy = Arc::new(TemporaryCopy::new().unwrap());
+        let mut writer = copy.claim().unwrap();
+        assert!(copy.claim().is_none());
         let reader = tokio::spawn({
-            let spool = spool.clone();
+            let copy = copy.clone();
             async move {
-                spool.reached(8).await;
-                spool.read(6..8).await.unwrap()
+                copy.reached(8).await;
+                copy.read(6..8).await.unwrap()
             }
         });
         writer.append(vec![Bytes::from_static(b"0123"), Bytes::from_static(b"45")]).await.unwrap();
         writer.append(vec![Bytes::from_static(b"6789")]).await.unwrap();
         assert_eq!(reader.await.unwrap(), &b"67"[..]);
         assert_eq!(writer.finish(), 10);
-        assert!(spool.reached(100).await.complete);
-        assert!(spool.claim().is_none(), "a complete file is not written again");
+        assert!(copy.reached(100).await.complete);
+        assert!(copy.claim().is_none(), "a complete file is not written again");
     }
 
     #[tokio::test]
     async fn a_writer_that_stops_leaves_its_place() {
-        let spool = Arc::new(Spool::new().unwrap());
-        let mut writer = spool.claim().unwrap();
+        let copy = Arc::new(TemporaryCopy::new().unwrap());
+        let mut writer = copy.claim().unwrap();
         writer.append(vec![Bytes::from_static(b"01")]).await.unwrap();
         drop(writer);
-        let seen = spool.reached(5).await;
+        let seen = copy.reached(5).await;
         assert!(!seen.writing && !seen.complete);
-        let mut second = spool.claim().unwrap();
-        assert_eq!(spool.reached(0).await.written, 0, "written again from its start");
-        spool.give_up();
+        let mut second = copy.claim().unwrap();
+        assert_eq!(copy.reached(0).await.written, 0, "written again from its start");
+        copy.give_up();
         assert!(second.append(vec![Bytes::from_static(b"0")]).await.is_err());
     }
 }

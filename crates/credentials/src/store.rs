@@ -6,54 +6,58 @@ use std::time::SystemTime;
 use secrecy::SecretSlice;
 
 use crate::{
-    Authorities, Candidate, Choice, Identity, Kind, S3Keys, S3Settings, Surroundings, Token,
+    Authorities, Candidate, Choice, Environment, Identity, Kind, S3Keys, S3Settings, Token,
     TokenUse, Unusable, candidates, kerberos, s3, token, x509,
 };
 
 /// The credentials of one user. It holds the places to search, and of secrets those only that the
 /// caller gave; a copy costs nothing.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wallet {
-    surroundings: Arc<Surroundings>,
+pub struct CredentialStore {
+    environment: Arc<Environment>,
     choice: Arc<Choice>,
     /// The intended use of a token, where several are there.
     wanted: Option<Arc<TokenUse>>,
 }
 
-impl Wallet {
-    /// With the credentials that the caller names, and these surroundings for the rest.
-    pub fn new(surroundings: Surroundings, choice: Choice) -> Self {
-        Wallet { surroundings: Arc::new(surroundings), choice: Arc::new(choice), wanted: None }
+impl CredentialStore {
+    /// With the credentials that the caller names, and this environment for the rest.
+    pub fn new(environment: Environment, choice: Choice) -> Self {
+        CredentialStore {
+            environment: Arc::new(environment),
+            choice: Arc::new(choice),
+            wanted: None,
+        }
     }
 
     /// That of this process.
     pub fn of_process() -> Self {
-        Wallet::new(Surroundings::of_process(), Choice::default())
+        CredentialStore::new(Environment::of_process(), Choice::default())
     }
 
     /// One that has nothing and finds nothing: for servers that get no credential.
     pub fn empty() -> Self {
         let choice = Choice { order: Some(Vec::new()), ..Choice::default() };
-        Wallet::new(Surroundings::default(), choice)
+        CredentialStore::new(Environment::default(), choice)
     }
 
-    /// The same surroundings with the choice of another caller.
+    /// This environment with the choice of another caller.
     #[must_use]
     pub fn with(&self, choice: Choice) -> Self {
-        let surroundings = self.surroundings.clone();
+        let environment = self.environment.clone();
         let wanted = self.wanted.clone();
-        Wallet { surroundings, choice: Arc::new(choice), wanted }
+        CredentialStore { environment, choice: Arc::new(choice), wanted }
     }
 
     /// The same for one server and path: of several tokens, the one for them counts.
     #[must_use]
     pub fn wanted_for(&self, wanted: TokenUse) -> Self {
-        Wallet { wanted: Some(Arc::new(wanted)), ..self.clone() }
+        CredentialStore { wanted: Some(Arc::new(wanted)), ..self.clone() }
     }
 
     /// Where this looks.
-    pub fn surroundings(&self) -> &Surroundings {
-        &self.surroundings
+    pub fn environment(&self) -> &Environment {
+        &self.environment
     }
 
     /// The credentials that the caller named.
@@ -80,7 +84,7 @@ impl Wallet {
         let mut order: Vec<Kind> =
             named.iter().filter_map(|(named, kind)| named.then_some(*kind)).collect();
         if order.is_empty() {
-            let names = self.surroundings.variable("XrdSecPROTOCOL")?;
+            let names = self.environment.variable("XrdSecPROTOCOL")?;
             order.extend(names.split([',', ' ']).filter_map(|name| name.parse::<Kind>().ok()));
         } else {
             order.push(Kind::Unix);
@@ -109,7 +113,7 @@ impl Wallet {
         if !self.allows(Kind::Token) {
             return Ok(Vec::new());
         }
-        token::find(&self.surroundings, &self.choice, SystemTime::now())
+        token::find(&self.environment, &self.choice, SystemTime::now())
     }
 
     /// The proxy, or the certificate with its key; `None` where no place has one.
@@ -117,14 +121,14 @@ impl Wallet {
         if !self.allows(Kind::X509) {
             return Ok(None);
         }
-        x509::find(&self.surroundings, &self.choice, SystemTime::now())
+        x509::find(&self.environment, &self.choice, SystemTime::now())
     }
 
     /// A fresh AP-REQ (RFC 4120, section 5.5.1) for one connection to a service, which is named as
     /// XRootD's offer names it: `xrootd/eos.example@EXAMPLE.ORG`. May ask the KDC over the network
     /// and so take long: call it on a thread that may wait, and limit the time.
     pub fn ticket(&self, principal: &str) -> Result<SecretSlice<u8>, Unusable> {
-        kerberos::ticket(&self.surroundings, &self.choice, principal)
+        kerberos::ticket(&self.environment, &self.choice, principal)
     }
 
     /// The access key of S3; `None` where no place has one.
@@ -132,29 +136,29 @@ impl Wallet {
         if !self.allows(Kind::S3) {
             return Ok(None);
         }
-        s3::keys(&self.surroundings, &self.choice)
+        s3::keys(&self.environment, &self.choice)
     }
 
     /// Where S3 is, by the environment and the profile; also for users without a key.
     pub fn s3_settings(&self) -> Result<S3Settings, Unusable> {
-        s3::settings(&self.surroundings, &self.choice)
+        s3::settings(&self.environment, &self.choice)
     }
 
     /// Whose certificates of servers are believed.
     pub fn authorities(&self) -> Arc<Authorities> {
-        Authorities::load(&self.surroundings)
+        Authorities::load(&self.environment)
     }
 
     /// All credentials, and those that would be used, for lists. The Kerberos library is asked for
     /// its ticket; no server is asked.
     pub fn candidates(&self, now: SystemTime) -> Vec<Candidate> {
-        candidates::all(&self.surroundings, &self.choice, now)
+        candidates::all(&self.environment, &self.choice, now)
     }
 }
 
-impl Default for Wallet {
+impl Default for CredentialStore {
     fn default() -> Self {
-        Wallet::of_process()
+        CredentialStore::of_process()
     }
 }
 
@@ -163,32 +167,32 @@ mod tests {
     use super::*;
     use crate::TokenFrom;
 
-    fn wallet(variables: &[(&str, &str)], choice: Choice) -> Wallet {
-        Wallet::new(Surroundings::new(1, None, variables.iter().copied()), choice)
+    fn credential_store(variables: &[(&str, &str)], choice: Choice) -> CredentialStore {
+        CredentialStore::new(Environment::new(1, None, variables.iter().copied()), choice)
     }
 
     #[test]
     fn an_order_is_the_callers_then_what_was_named_then_the_variables() {
         let variables = [("XrdSecPROTOCOL", "gsi,sss krb5")];
-        let of_variable = wallet(&variables, Choice::default()).order();
+        let of_variable = credential_store(&variables, Choice::default()).order();
         assert_eq!(of_variable, Some(vec![Kind::X509, Kind::Kerberos, Kind::S3]));
         let token = Some(TokenFrom::Secret("abc".into()));
-        let named = wallet(&variables, Choice { token, ..Choice::default() });
+        let named = credential_store(&variables, Choice { token, ..Choice::default() });
         assert_eq!(named.order(), Some(vec![Kind::Token, Kind::Unix, Kind::S3]));
         assert!(named.token().unwrap().is_some());
         assert!(named.identity().unwrap().is_none());
         let order = Some(vec![Kind::Kerberos]);
-        let ordered = wallet(&variables, Choice { order, ..Choice::default() });
+        let ordered = credential_store(&variables, Choice { order, ..Choice::default() });
         assert_eq!(ordered.order(), Some(vec![Kind::Kerberos]));
-        assert_eq!(wallet(&[], Choice::default()).order(), None);
+        assert_eq!(credential_store(&[], Choice::default()).order(), None);
     }
 
     #[test]
-    fn an_empty_wallet_has_nothing() {
-        let wallet = Wallet::empty();
-        assert!(wallet.token().unwrap().is_none());
-        assert!(wallet.identity().unwrap().is_none());
-        assert!(wallet.s3_keys().unwrap().is_none());
-        assert!(!wallet.allows(Kind::Kerberos));
+    fn an_empty_store_has_nothing() {
+        let credential_store = CredentialStore::empty();
+        assert!(credential_store.token().unwrap().is_none());
+        assert!(credential_store.identity().unwrap().is_none());
+        assert!(credential_store.s3_keys().unwrap().is_none());
+        assert!(!credential_store.allows(Kind::Kerberos));
     }
 }

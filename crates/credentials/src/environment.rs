@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// The environment on which the places of credentials depend, as values, so that a test can have
 /// others.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct Environment {
     /// The number of the effective user (geteuid(2)).
     pub user_id: u32,
     /// The home directory, where there is one.
@@ -18,16 +18,16 @@ pub struct Surroundings {
     variables: BTreeMap<OsString, OsString>,
 }
 
-impl Surroundings {
+impl Environment {
     /// Those of this process. One that runs with more rights than who started it (setuid, setgid)
     /// has no variables and no home: both are the caller's to choose.
     pub fn of_process() -> Self {
         use nix::unistd::{getegid, geteuid, getgid, getuid};
         let user_id = geteuid().as_raw();
         if geteuid() != getuid() || getegid() != getgid() {
-            return Surroundings { user_id, ..Surroundings::default() };
+            return Environment { user_id, ..Environment::default() };
         }
-        Surroundings {
+        Environment {
             user_id,
             home: std::env::home_dir(),
             temporary: None,
@@ -43,7 +43,7 @@ impl Surroundings {
     ) -> Self {
         let own = |(name, value): (&str, &str)| (name.into(), value.into());
         let variables = variables.into_iter().map(own).collect();
-        Surroundings { user_id, home, temporary: None, variables }
+        Environment { user_id, home, temporary: None, variables }
     }
 
     /// Where files of a session lie.
@@ -59,10 +59,10 @@ impl Surroundings {
 }
 
 /// The names of the variables only: their values may be tokens and keys.
-impl fmt::Debug for Surroundings {
+impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.variables.keys().collect();
-        f.debug_struct("Surroundings")
+        f.debug_struct("Environment")
             .field("user_id", &self.user_id)
             .field("home", &self.home)
             .field("temporary", &self.temporary)
@@ -77,9 +77,9 @@ mod tests {
 
     #[test]
     fn variables_that_are_empty_count_as_not_set() {
-        let surroundings = Surroundings::new(7, None, [("A", "x"), ("B", "")]);
-        assert_eq!(surroundings.variable("A"), Some("x"));
-        assert_eq!(surroundings.variable("B"), None);
-        assert_eq!(surroundings.variable("C"), None);
+        let environment = Environment::new(7, None, [("A", "x"), ("B", "")]);
+        assert_eq!(environment.variable("A"), Some("x"));
+        assert_eq!(environment.variable("B"), None);
+        assert_eq!(environment.variable("C"), None);
     }
 }

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::located::Located;
-use crate::write::carrier::SyncOrder;
+use crate::write::uploader::SyncOrder;
 
 /// Maximum number of queued messages, and bytes with which a message is full: each message wakes a
 /// task, and a basket may have only a few hundred bytes.
@@ -22,20 +22,20 @@ enum Message<T> {
     Finish,
 }
 
-/// The output. Dropped without [`Carrier::finish`], nothing of it is kept.
-pub struct Carrier {
+/// The output. Dropped without [`Uploader::finish`], nothing of it is kept.
+pub struct Uploader {
     url: String,
     messages: mpsc::Sender<Message<MemoryReservation>>,
     /// `None` once it has said how it ended.
     task: Option<JoinHandle<Result<Written>>>,
 }
 
-impl Carrier {
+impl Uploader {
     /// `is_update` for a file that grows: new records are synced before fields that lead to them.
     pub fn start(upload: Upload, is_update: bool) -> Self {
         let url = upload.address().to_owned();
         let (messages, receiver) = mpsc::channel(MESSAGES_MAX);
-        Carrier { url, messages, task: Some(tokio::spawn(carry(upload, is_update, receiver))) }
+        Uploader { url, messages, task: Some(tokio::spawn(carry(upload, is_update, receiver))) }
     }
 
     /// Hands over all that the file has to write. The reservations are dropped once the place has
@@ -69,7 +69,7 @@ impl Carrier {
 
     /// Gives the output up, and waits until nothing of it is left.
     pub async fn abandon(self) {
-        let Carrier { messages, task, .. } = self;
+        let Uploader { messages, task, .. } = self;
         drop(messages);
         if let Some(task) = task {
             // It ends with the error that says so.
@@ -159,17 +159,17 @@ mod tests {
     /// and panicked.
     #[tokio::test]
     async fn what_could_not_be_written_is_given_up_after_its_error() {
-        let mut carrier =
-            Carrier::start(Upload::new("place".into(), Box::new(Place(None)), 0), false);
+        let mut uploader =
+            Uploader::start(Upload::new("place".into(), Box::new(Place(None)), 0), false);
         let error = loop {
             let write = Write { offset: 0, bytes: vec![1; 5].into(), is_replaced: false };
-            if let Err(error) = carrier.send(Message::Write(vec![write], Vec::new())).await {
+            if let Err(error) = uploader.send(Message::Write(vec![write], Vec::new())).await {
                 break error;
             }
         };
         assert_eq!(error.message(), "the disk is full");
-        carrier.send(Message::Finish).await.unwrap_err();
-        carrier.abandon().await;
+        uploader.send(Message::Finish).await.unwrap_err();
+        uploader.abandon().await;
     }
 
     /// Regression: bytes that waited for their place did not count against the memory budget.

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use crate::units;
 
-/// The access link of one host. Every knob holds for both directions: for packets that the host
+/// The access link of one host. Every option holds for both directions: for packets that the host
 /// sends and that it receives. Between two hosts the packets cross both access links, so delays add
 /// up.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Knobs {
+pub struct LinkOptions {
     /// Time a packet travels over this link, one way. A round trip costs it twice.
     pub one_way_delay: Duration,
     /// Bytes per second (IP headers included) that the link carries each way; `None`: no limit.
@@ -18,15 +18,15 @@ pub struct Knobs {
     /// Probability that one packet of at most an MTU is lost, each way.
     pub loss: f64,
     /// Bytes that may wait for a limited link or flow; more are dropped. `None`: one
-    /// bandwidth-delay product of the limit concerned, at least [`Knobs::QUEUE_MIN`].
+    /// bandwidth-delay product of the limit concerned, at least [`LinkOptions::QUEUE_MIN`].
     pub queue_bytes: Option<u64>,
     /// False: the cable is cut; packets that arrive at either end are dropped.
     pub up: bool,
 }
 
-impl Default for Knobs {
+impl Default for LinkOptions {
     fn default() -> Self {
-        Knobs {
+        LinkOptions {
             one_way_delay: Duration::ZERO,
             rate: None,
             flow_rate: None,
@@ -37,7 +37,7 @@ impl Default for Knobs {
     }
 }
 
-impl Knobs {
+impl LinkOptions {
     /// The smallest queue that is chosen for a limit, in bytes: room for some bursts of a window.
     pub const QUEUE_MIN: u64 = 256 * 1024;
 
@@ -50,7 +50,7 @@ impl Knobs {
         })
     }
 
-    /// Changes one knob from `KEY=VALUE`: `delay=50ms`, `rate=1gbit`, `flow-rate=1MB/s`,
+    /// Changes one option from `KEY=VALUE`: `delay=50ms`, `rate=1gbit`, `flow-rate=1MB/s`,
     /// `loss=0.1%`, `queue=4MB`, or the bare words `up` and `down`.
     pub fn apply(&mut self, setting: &str) -> Result<(), String> {
         let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
@@ -64,7 +64,7 @@ impl Knobs {
             "down" if value.is_empty() => self.up = false,
             _ => {
                 return Err(format!(
-                    "`{setting}` is no knob: delay=, rate=, flow-rate=, loss=, queue=, up, down"
+                    "`{setting}` is no option: delay=, rate=, flow-rate=, loss=, queue=, up, down"
                 ));
             }
         }
@@ -77,12 +77,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_change_only_their_own_knob() {
-        let mut knobs = Knobs::default();
+    fn settings_change_only_their_own_option() {
+        let mut options = LinkOptions::default();
         for setting in ["delay=50ms", "rate=1gbit", "loss=1%", "queue=1MB", "down"] {
-            knobs.apply(setting).unwrap();
+            options.apply(setting).unwrap();
         }
-        let expected = Knobs {
+        let expected = LinkOptions {
             one_way_delay: Duration::from_millis(50),
             rate: Some(125_000_000),
             flow_rate: None,
@@ -90,24 +90,25 @@ mod tests {
             queue_bytes: Some(1_000_000),
             up: false,
         };
-        assert_eq!(knobs, expected);
+        assert_eq!(options, expected);
     }
 
     #[test]
     fn a_wrong_setting_changes_nothing() {
-        let mut knobs = Knobs::default();
+        let mut options = LinkOptions::default();
         for wrong in ["delay=soon", "speed=3", "", "up=yes", "loss=2"] {
-            assert!(knobs.apply(wrong).is_err(), "{wrong}");
+            assert!(options.apply(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(knobs, Knobs::default());
+        assert_eq!(options, LinkOptions::default());
     }
 
     #[test]
     fn the_queue_follows_the_product_of_rate_and_round_trip() {
-        let mut knobs = Knobs { one_way_delay: Duration::from_millis(50), ..Knobs::default() };
-        assert_eq!(knobs.queue_for(125_000_000), 12_500_000);
-        assert_eq!(knobs.queue_for(1_000_000), Knobs::QUEUE_MIN);
-        knobs.queue_bytes = Some(7);
-        assert_eq!(knobs.queue_for(125_000_000), 7);
+        let mut options =
+            LinkOptions { one_way_delay: Duration::from_millis(50), ..LinkOptions::default() };
+        assert_eq!(options.queue_for(125_000_000), 12_500_000);
+        assert_eq!(options.queue_for(1_000_000), LinkOptions::QUEUE_MIN);
+        options.queue_bytes = Some(7);
+        assert_eq!(options.queue_for(125_000_000), 7);
     }
 }
