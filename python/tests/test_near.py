@@ -399,6 +399,7 @@ def test_requests_that_are_too_much_are_refused(host: str) -> None:
         ({**file, "version": 9}, (501,)),
         ({"files": [{"file": "/tree.root", "table": "t", "num_entries": 7}]}, (409,)),
         ({"files": [{"file": "/tree.root", "table": "t", "size": 7}]}, (409,)),
+        ({**file, "files": ["/tree.root", {"file": "/tree.root", "size": 7}]}, (409,)),
         ({**file, "files": [{"file": "/tree.root", "num_entries": 3}]}, (409, 500, 502)),
     ):
         status, content = select(host, **request)

@@ -13,7 +13,7 @@ const READ: NearRead<'_> =
     NearRead { tree: "Events", columns: &["Muon_*", "flat_*"], cut: "flat_5 < 0.01" };
 const DISTANCES: [u32; 7] = [1, 10, 25, 50, 100, 150, 200];
 const RATES: [u64; 2] = [1_250_000, 12_500_000];
-const CLIENTS: [usize; 7] = [1, 10, 20, 30, 50, 100, 200];
+const CLIENTS: [usize; 9] = [1, 10, 20, 30, 50, 100, 200, 500, 1000];
 /// Reads of each client.
 const TIMES: u32 = 3;
 

@@ -26,8 +26,12 @@ use crate::{Files, http_host};
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-const BOUNDS: SelectBounds =
-    SelectBounds { bytes: 1 << 30, time: Duration::from_secs(1800), step_bytes: 8 << 20 };
+const BOUNDS: SelectBounds = SelectBounds {
+    bytes: 1 << 30,
+    time: Duration::from_secs(1800),
+    step_time: Duration::from_secs(600),
+    step_bytes: 8 << 20,
+};
 
 /// Requests that are answered or wait at a time: as `farroot serve` has it.
 const REQUESTS_MAX: usize = 32;

@@ -44,6 +44,8 @@ pub use read::many::chain::{Chain, ChainColumns};
 pub use read::many::scan::{
     FriendLocation, OpenAhead, ScanBatch, ScanBatches, ScanRequest, TableLocation,
 };
+#[cfg(feature = "select")]
+pub use read::near::frames::{Frame, Frames};
 /// For the fuzz target of the answers of servers that select.
 #[cfg(feature = "select")]
 #[doc(hidden)]

@@ -3,3 +3,4 @@
 mod arrow;
 mod as_bytes;
 mod replaced;
+mod select;

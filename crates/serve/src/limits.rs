@@ -69,6 +69,9 @@ pub struct SelectLimits {
     pub answer_bytes: u64,
     /// From a request to the end of its answer.
     pub time: Duration,
+    /// Time of its steps, each of which has a processor of a server of a folder. A proxy's steps
+    /// wait for bytes, too.
+    pub step_time: Duration,
     /// Memory for reads of files in a folder; a proxy has that of its settings.
     pub memory_bytes: u64,
     /// Decoded bytes of the entries that are looked at in one step.
@@ -83,6 +86,7 @@ impl Default for SelectLimits {
             request_bytes: 256 << 10,
             answer_bytes: 16 << 30,
             time: Duration::from_secs(1800),
+            step_time: Duration::from_secs(600),
             memory_bytes: 1 << 30,
             step_bytes: 8 << 20,
         }

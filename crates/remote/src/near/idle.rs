@@ -10,14 +10,19 @@ use crate::source::http::selected::SelectConnection;
 
 /// Time after which a connection without a request is closed.
 const IDLE: Duration = Duration::from_secs(30);
+/// Connections of one caller to one server.
+pub const CONNECTIONS_MAX: usize = 4;
 
-/// At most one for each server and caller. Cheap to clone.
+/// A few for each server and caller. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct IdleConnections(Arc<Mutex<WaitingConnections>>);
 
 #[derive(Default)]
 struct WaitingConnections {
-    connections: BTreeMap<String, IdleConnection>,
+    /// By server and caller.
+    connections: BTreeMap<String, Vec<IdleConnection>>,
+    /// Those that are being made.
+    connecting: BTreeMap<String, usize>,
     /// Connections that have come here so far.
     count: u64,
 }
@@ -29,23 +34,68 @@ struct IdleConnection {
     bytes: u64,
 }
 
+impl WaitingConnections {
+    fn waiting(&self, key: &str) -> &[IdleConnection] {
+        self.connections.get(key).map_or(&[], Vec::as_slice)
+    }
+}
+
 impl IdleConnections {
-    /// Bytes of the last answer on the connection that waits; `None` where there is none.
+    /// Most bytes of the last answer on a connection that waits; `None` where there is none.
     pub fn answered(&self, key: &str) -> Option<u64> {
-        self.0.lock().connections.get(key).map(|idle| idle.bytes)
+        self.0.lock().waiting(key).iter().map(|idle| idle.bytes).max()
     }
 
+    /// The connection whose last answer had the most bytes: it sends the next one fastest.
     pub fn take(&self, key: &str) -> Option<SelectConnection> {
-        self.0.lock().connections.remove(key).map(|idle| idle.connection)
+        let mut waiting = self.0.lock();
+        let connections = waiting.connections.get_mut(key)?;
+        let (at, _) = connections.iter().enumerate().max_by_key(|(_, idle)| idle.bytes)?;
+        let taken = connections.swap_remove(at);
+        if connections.is_empty() {
+            waiting.connections.remove(key);
+        }
+        Some(taken.connection)
     }
 
-    /// Keeps a connection for a while, in place of another one; its last answer had so many bytes.
+    /// Notes that the caller makes connections until so many wait; returns how many are missing.
+    /// Each comes by [`IdleConnections::made`].
+    pub fn missing(&self, key: &str, wanted: usize) -> usize {
+        let mut waiting = self.0.lock();
+        let present = waiting.waiting(key).len();
+        let connecting = waiting.connecting.get(key).copied().unwrap_or_default();
+        let missing = wanted.saturating_sub(present + connecting);
+        if missing > 0 {
+            waiting.connecting.insert(key.to_owned(), connecting + missing);
+        }
+        missing
+    }
+
+    /// A connection that was missing has been made, or not.
+    pub fn made(&self, key: String, connection: Option<SelectConnection>) {
+        {
+            let mut waiting = self.0.lock();
+            if let Some(connecting) = waiting.connecting.get_mut(&key) {
+                *connecting = connecting.saturating_sub(1);
+            }
+            waiting.connecting.retain(|_, count| *count > 0);
+        }
+        if let Some(connection) = connection {
+            self.put(key, connection, 0);
+        }
+    }
+
+    /// Keeps a connection for a while; its last answer had so many bytes.
     pub fn put(&self, key: String, connection: SelectConnection, bytes: u64) {
         let number = {
             let mut waiting = self.0.lock();
             waiting.count += 1;
             let number = waiting.count;
-            waiting.connections.insert(key.clone(), IdleConnection { number, connection, bytes });
+            let connections = waiting.connections.entry(key.clone()).or_default();
+            connections.push(IdleConnection { number, connection, bytes });
+            if connections.len() > CONNECTIONS_MAX {
+                connections.remove(0);
+            }
             number
         };
         let kept = Arc::downgrade(&self.0);
@@ -53,7 +103,9 @@ impl IdleConnections {
             tokio::time::sleep(IDLE).await;
             let Some(kept) = kept.upgrade() else { return };
             let mut waiting = kept.lock();
-            if waiting.connections.get(&key).is_some_and(|idle| idle.number == number) {
+            let Some(connections) = waiting.connections.get_mut(&key) else { return };
+            connections.retain(|idle| idle.number != number);
+            if connections.is_empty() {
                 waiting.connections.remove(&key);
             }
         });

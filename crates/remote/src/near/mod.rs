@@ -25,6 +25,8 @@ use crate::source::network::Network;
 use idle::IdleConnections;
 use memory::NearMemory;
 
+pub use idle::CONNECTIONS_MAX;
+
 /// Characters that a path of a request does not have.
 const PATH: &AsciiSet =
     &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'<').add(b'>').add(b'?').add(b'`');
@@ -155,19 +157,24 @@ impl NearServers {
         near.unwrap_or_else(|| self.0.way.read().config.near.clone())
     }
 
-    /// Connects to the server of a file that is being opened, so that a request need not wait for
+    /// Connects to the server of a file that is being opened, so that requests need not wait for
     /// that.
     pub(crate) fn prepare(&self, file: &Address) {
-        let Some(place) = self.place(file).filter(|place| self.answered(place).is_none()) else {
-            return;
-        };
-        let Ok(connection) = self.connection(&place) else { return };
-        let idle = self.0.idle.clone();
-        tokio::spawn(async move {
-            if connection.connect().await.is_ok() {
-                idle.put(place.key(), connection, 0);
-            }
-        });
+        let Some(place) = self.place(file) else { return };
+        // Where the choice is the reader's, there may be no request.
+        let wanted = if place.is_choice { 1 } else { CONNECTIONS_MAX };
+        for _ in 0..self.0.idle.missing(&place.key(), wanted) {
+            let connection = self.connection(&place);
+            let idle = self.0.idle.clone();
+            let key = place.key();
+            tokio::spawn(async move {
+                let made = match connection {
+                    Ok(connection) => connection.connect().await.is_ok().then_some(connection),
+                    Err(_) => None,
+                };
+                idle.made(key, made);
+            });
+        }
     }
 
     /// Bytes of the last answer on a connection that waits for a request; `None` where there is no

@@ -1,5 +1,5 @@
-//! Entries that are selected for clients where the files are (`--select`): the engine answers, and
-//! what is here decides who may ask for how much, and of which files.
+//! Entries that are selected for clients where the files are (`--select`): the engine answers. This
+//! module decides who may request how much, and of which files.
 
 mod tally;
 
@@ -67,6 +67,27 @@ pub enum Answering {
     Denied(Denial),
 }
 
+/// The types of an answer's columns.
+#[cfg(feature = "flight")]
+pub enum SelectTypes {
+    Known(Vec<u8>),
+    /// The client may not read one of the files.
+    Denied(Denial),
+}
+
+/// A request that may be answered.
+struct PermittedRequest {
+    engine: Engine,
+    addresses: Vec<String>,
+    bounds: SelectBounds,
+}
+
+/// Whether a client may read the files of its request.
+enum Permission {
+    Granted(PermittedRequest),
+    Denied(Denial),
+}
+
 /// A stream of Arrow.
 pub struct Answer {
     stream: SelectedStream,
@@ -113,43 +134,60 @@ impl Selector {
         self.0.limits.request_bytes
     }
 
+    /// Answers a request of a client, in JSON.
+    ///
+    /// # Errors
+    /// As [`SelectRequest::parse`] and [`Selector::answer_to`].
+    pub async fn answer(&self, guest: &Guest, text: &[u8]) -> Result<Answering> {
+        match SelectRequest::parse(text) {
+            Ok(request) => self.answer_to(guest, &request).await,
+            Err(error) => {
+                self.0.tally.refused();
+                Err(error)
+            }
+        }
+    }
+
     /// Answers a request of a client.
     ///
     /// # Errors
     /// `LimitReached` where it, or all clients, have as many as may be; of files that the client
     /// may not read; as [`Engine::selected`].
-    pub async fn answer(&self, guest: &Guest, text: &[u8]) -> Result<Answering> {
-        let answered = self.answered(guest, text).await;
+    pub async fn answer_to(&self, guest: &Guest, request: &SelectRequest) -> Result<Answering> {
+        let answered = self.answered(guest, request).await;
         if matches!(answered, Err(_) | Ok(Answering::Denied(_))) {
             self.0.tally.refused();
         }
         answered
     }
 
-    async fn answered(&self, guest: &Guest, text: &[u8]) -> Result<Answering> {
-        let place = self.place(guest.client.address())?;
-        let request = SelectRequest::parse(text)?;
-        let SelectorInner { engine, files, limits, tally, .. } = &*self.0;
-        let mut addresses = Vec::with_capacity(request.files.len());
-        let mut lent = Vec::new();
-        for file in &request.files {
-            match address(files, guest, &file.known().file).await? {
-                Ok(asked) => {
-                    addresses.push(asked.address.as_str().to_owned());
-                    lent.extend(asked.lent);
-                }
-                Err(denial) => return Ok(Answering::Denied(denial)),
+    /// The types of the columns of a request, as the first message of its answer.
+    ///
+    /// # Errors
+    /// As [`Selector::answer_to`].
+    #[cfg(feature = "flight")]
+    pub async fn types(&self, guest: &Guest, request: &SelectRequest) -> Result<SelectTypes> {
+        let _place = self.place(guest.client.address())?;
+        match self.permitted(guest, request).await? {
+            Permission::Denied(denial) => {
+                self.0.tally.refused();
+                Ok(SelectTypes::Denied(denial))
+            }
+            Permission::Granted(PermittedRequest { engine, addresses, bounds }) => {
+                engine.selected_types(request, addresses, bounds).await.map(SelectTypes::Known)
             }
         }
-        let gate = SelectGate {
-            files: files.clone(),
-            turns: self.0.turns.clone(),
-            guest: guest.clone(),
-            _lent: lent,
+    }
+
+    async fn answered(&self, guest: &Guest, request: &SelectRequest) -> Result<Answering> {
+        let place = self.place(guest.client.address())?;
+        let permitted = match self.permitted(guest, request).await? {
+            Permission::Denied(denial) => return Ok(Answering::Denied(denial)),
+            Permission::Granted(permitted) => permitted,
         };
-        let SelectLimits { answer_bytes: bytes, time, step_bytes, .. } = *limits;
-        let bounds = SelectBounds { bytes, time, step_bytes };
-        match engine.guarded(Arc::new(gate)).selected(&request, addresses, bounds).await? {
+        let PermittedRequest { engine, addresses, bounds } = permitted;
+        let tally = &self.0.tally;
+        match engine.selected(request, addresses, bounds).await? {
             Selected::Text(text, totals) => {
                 tally.answered(totals);
                 Ok(Answering::Text(text.into()))
@@ -159,6 +197,32 @@ impl Selector {
                 Ok(Answering::Stream(Box::new(Answer { stream: *stream, _place: place, tally })))
             }
         }
+    }
+
+    /// The files of a request, where the client may read them.
+    async fn permitted(&self, guest: &Guest, request: &SelectRequest) -> Result<Permission> {
+        let SelectorInner { engine, files, limits, .. } = &*self.0;
+        let mut addresses = Vec::with_capacity(request.files.len());
+        let mut lent = Vec::new();
+        for file in &request.files {
+            match address(files, guest, &file.known().file).await? {
+                Ok(asked) => {
+                    addresses.push(asked.address.as_str().to_owned());
+                    lent.extend(asked.lent);
+                }
+                Err(denial) => return Ok(Permission::Denied(denial)),
+            }
+        }
+        let gate = SelectGate {
+            files: files.clone(),
+            turns: self.0.turns.clone(),
+            guest: guest.clone(),
+            _lent: lent,
+        };
+        let SelectLimits { answer_bytes: bytes, time, step_time, step_bytes, .. } = *limits;
+        let bounds = SelectBounds { bytes, time, step_time, step_bytes };
+        let engine = engine.guarded(Arc::new(gate));
+        Ok(Permission::Granted(PermittedRequest { engine, addresses, bounds }))
     }
 
     /// A place for one request more.
@@ -195,6 +259,15 @@ impl Answer {
     /// Why the work has failed.
     pub async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
         self.stream.next().await.map_err(io::Error::other)
+    }
+
+    /// As [`Answer::next`], with the error as it is.
+    ///
+    /// # Errors
+    /// Why the work has failed.
+    #[cfg(feature = "flight")]
+    pub async fn next_bytes(&mut self) -> Result<Option<Vec<u8>>> {
+        self.stream.next().await
     }
 
     /// Seconds since the request was taken up.

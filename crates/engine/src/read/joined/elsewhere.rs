@@ -14,9 +14,9 @@ use crate::read::core::request::ColumnSpec;
 use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::core::table::Columns;
 use crate::read::near;
+use crate::read::near::answers::{NearAnswers, NearRead, PartRequest, parts_of};
 use crate::read::near::choice::SelectionSite;
 use crate::read::near::choosing::{AnswerSoFar, Choosing};
-use crate::read::near::incoming::{ExpectedAnswer, Incoming};
 use crate::read::near::layout::Layout;
 use crate::read::near::request::{KnownFile, SelectColumn, SelectCut, SelectFile, SelectRequest};
 use crate::read::ntuple::columns::RNTupleColumns;
@@ -28,6 +28,8 @@ use remote::{Error, Result};
 /// Bytes of an array for each byte of the baskets that it is made of, and beyond that.
 const DECODED_RATIO: u64 = 8;
 const DECODED_MIN: u64 = 16 << 20;
+/// Decoded bytes for each byte of an RNTuple's file.
+const COMPRESSION_MAX: u64 = 8;
 
 /// Entries to read.
 pub(super) struct WantedEntries<'a> {
@@ -44,7 +46,8 @@ struct Elsewhere {
     step: Step,
     rank: ReadPriority,
     place: NearPlace,
-    request: Bytes,
+    /// The requests, each for a part of the entries.
+    parts: Vec<PartRequest>,
     /// Decoded bytes that an answer may have.
     decoded_max: u64,
     /// Where the caller leaves the choice to the reader.
@@ -55,7 +58,7 @@ struct Elsewhere {
 
 /// Where entries come from.
 enum EntrySource {
-    Server(Box<Incoming>),
+    Server(Box<NearAnswers>),
     Here(Batches),
     /// All have come.
     Nowhere,
@@ -94,28 +97,67 @@ pub(super) async fn start(
         _ => stepped(columns, cut)?.steps(entries.clone(), step).await?,
     };
     let steps = borders.len().saturating_sub(1);
-    let request = Bytes::from(request.written()?);
-    let decoded_max = decoded_max(columns, &entries).await?;
+    let size = answer_size(columns, &entries).await?;
+    let parts = parts(columns, cut, &request, &size).await?;
+    let decoded_max = size.decoded_max;
     let cut = cut.cloned();
     let columns = columns.boxed();
     let remote = columns.file().remote().clone();
-    let read =
-        Elsewhere { columns, cut, step, rank, place, request, decoded_max, choosing, borders };
+    let read = Elsewhere { columns, cut, step, rank, place, parts, decoded_max, choosing, borders };
     Ok(Some(Batches::start(&remote, |output| read.run(output)).in_steps(steps)))
 }
 
-/// Bytes that the columns of these entries may have as Arrow's arrays: a few times as many as a
-/// tree's metadata say, which has shorter offsets of lists. Page lists, which have this of an
-/// RNTuple, are not fetched for it.
-async fn decoded_max(columns: &dyn Columns, entries: &Range<u64>) -> Result<u64> {
-    if columns.downcast_ref::<TreeColumns>().is_none() {
-        return Ok(u64::MAX);
-    }
-    let footprint = columns.footprint(entries.clone()).await?;
-    let decoded = footprint.columns.iter().map(|column| column.decoded_bytes);
-    let decoded: u64 = decoded.fold(0, u64::saturating_add);
+/// Bytes of the columns of some entries.
+struct AnswerSize {
+    entries: Range<u64>,
+    /// Stored and decoded, where both are known without a request.
+    columns: Option<(u64, u64)>,
+    /// As Arrow's arrays, at most.
+    decoded_max: u64,
+}
+
+/// Bytes of these entries. As Arrow's arrays they are a few times as many as a tree's metadata say,
+/// which has shorter offsets of lists. Page lists, which have this of an RNTuple, are not fetched
+/// for it: its bound follows from the file's size. Entries beyond the bound are read here.
+async fn answer_size(columns: &dyn Columns, entries: &Range<u64>) -> Result<AnswerSize> {
+    let known = match columns.downcast_ref::<TreeColumns>() {
+        None => None,
+        Some(_) => {
+            let footprint = columns.footprint(entries.clone()).await?;
+            let decoded = footprint.columns.iter().map(|column| column.decoded_bytes);
+            Some((footprint.stored_bytes(), decoded.fold(0, u64::saturating_add)))
+        }
+    };
+    let unknown = || columns.file().size().saturating_mul(COMPRESSION_MAX);
+    let decoded = known.map_or_else(unknown, |(_, decoded)| decoded);
     let offsets = (entries.end - entries.start).saturating_mul(8 * (1 + columns.len() as u64));
-    Ok(decoded.saturating_mul(DECODED_RATIO).saturating_add(offsets).saturating_add(DECODED_MIN))
+    let most = decoded.saturating_mul(DECODED_RATIO);
+    let decoded_max = most.saturating_add(offsets).saturating_add(DECODED_MIN);
+    Ok(AnswerSize { entries: entries.clone(), columns: known, decoded_max })
+}
+
+/// The requests of a read, divided where the table's own steps end.
+async fn parts(
+    columns: &dyn Columns,
+    cut: Option<&Cut>,
+    request: &SelectRequest,
+    size: &AnswerSize,
+) -> Result<Vec<PartRequest>> {
+    let AnswerSize { entries, columns: known, .. } = size;
+    let (stored, decoded) = known.unwrap_or_default();
+    let count = parts_of(stored, columns.file().remote().round_trip());
+    let borders = match count {
+        1 => vec![entries.start, entries.end],
+        _ => {
+            let step = Step::Bytes(decoded.div_ceil(count));
+            stepped(columns, cut)?.steps(entries.clone(), step).await?
+        }
+    };
+    let part = |pair: &[u64]| {
+        let part = SelectRequest { entries: Some([pair[0], pair[1]]), ..request.clone() };
+        Ok(PartRequest { entries: pair[0]..pair[1], text: Bytes::from(part.written()?) })
+    };
+    borders.windows(2).map(part).collect()
 }
 
 /// The columns by which the steps of a read are planned: a tree decides within its own steps.
@@ -208,7 +250,7 @@ impl Elsewhere {
         };
         match site {
             SelectionSite::Here => self.here(&entries, output).await,
-            SelectionSite::There => match self.ask(&entries).await {
+            SelectionSite::There => match self.ask().await {
                 Ok(answer) => {
                     let known = entries.start;
                     let origin = EntrySource::Server(Box::new(answer));
@@ -248,7 +290,7 @@ impl Elsewhere {
     }
 
     /// Remembers what an answer that has come to its end has shown.
-    fn learn(&self, answer: &Incoming) {
+    fn learn(&self, answer: &NearAnswers) {
         let remote = self.columns.file().remote();
         if let Some(choosing) = &self.choosing {
             choosing.learn_share(remote, answer.so_far());
@@ -256,21 +298,16 @@ impl Elsewhere {
         }
     }
 
-    async fn ask(&self, entries: &Range<u64>) -> Result<Incoming> {
-        let remote = self.columns.file().remote();
-        let near = remote.fetcher().near();
-        let answer = near.ask(&self.place, self.request.clone(), remote).await?;
-        let mut incoming = Incoming::new(
-            answer,
-            ExpectedAnswer {
-                columns: self.columns.empty(),
-                entries: entries.clone(),
-                has_cut: self.cut.is_some(),
-                decoded_max: self.decoded_max,
-            },
-        );
-        incoming.begun().await?;
-        Ok(incoming)
+    async fn ask(&self) -> Result<NearAnswers> {
+        let read = NearRead {
+            place: self.place.clone(),
+            remote: self.columns.file().remote().clone(),
+            parts: self.parts.clone(),
+            columns: self.columns.empty(),
+            has_cut: self.cut.is_some(),
+            decoded_max: self.decoded_max,
+        };
+        NearAnswers::begin(read).await
     }
 
     /// For the report.
@@ -296,10 +333,10 @@ impl NearPieces {
             output.waits_for(Phase::Bytes);
         }
         // The end of the answer has no entries.
-        if let EntrySource::Server(incoming) = &mut self.origin
-            && let Ok(None) = incoming.next().await
+        if let EntrySource::Server(answers) = &mut self.origin
+            && let Ok(None) = answers.next().await
         {
-            self.read.learn(incoming);
+            self.read.learn(answers);
         }
         Ok(())
     }
@@ -344,18 +381,18 @@ impl NearPieces {
                     None => Ok(batch),
                 }
             }
-            EntrySource::Server(incoming) => match incoming.next().await {
+            EntrySource::Server(answers) => match answers.next().await {
                 Ok(Some(batch)) => {
                     self.reconsider().await?;
                     Ok(Some(batch))
                 }
                 Ok(None) => {
-                    self.read.learn(incoming);
+                    self.read.learn(answers);
                     self.origin = EntrySource::Nowhere;
                     Ok(None)
                 }
                 Err(error) => {
-                    let left = incoming.left();
+                    let left = answers.left();
                     self.read.note(&error, left.start);
                     self.origin = EntrySource::Here(self.read.batches(left).await?);
                     Box::pin(self.next()).await
@@ -366,15 +403,15 @@ impl NearPieces {
 
     /// Goes on here where the server turns out to take much longer.
     async fn reconsider(&mut self) -> Result<()> {
-        let EntrySource::Server(incoming) = &self.origin else { return Ok(()) };
+        let EntrySource::Server(answers) = &self.origin else { return Ok(()) };
         let Some(choosing) = &self.read.choosing else { return Ok(()) };
         let remote = self.read.columns.file().remote();
-        let left = incoming.left();
-        if !left.is_empty() && choosing.goes_home(incoming.so_far(), remote.trace().now()) {
+        let left = answers.left();
+        if !left.is_empty() && choosing.goes_home(answers.so_far(), remote.trace().now()) {
             let server = self.read.place.server();
             let text = format!("{server} is slow: entries from {} on are read here", left.start);
             remote.trace().note(Some(remote.tag()), text);
-            self.read.learn(incoming);
+            self.read.learn(answers);
             self.origin = EntrySource::Here(self.read.batches(left).await?);
         }
         Ok(())

@@ -9,7 +9,6 @@ use arrow_schema::SchemaRef;
 use rootfile::Array;
 
 use super::arrays::array;
-use super::choosing::AnswerSoFar;
 use super::layout::{Layout, Layouts};
 use super::messages::{Message, Messages};
 use super::request::{LAYOUTS, SKIPPED, VERSION};
@@ -28,8 +27,7 @@ pub struct Incoming {
     left: Range<u64>,
     has_cut: bool,
     is_begun: bool,
-    /// What has come.
-    so_far: AnswerSoFar,
+    bytes: u64,
 }
 
 /// What a request allows of its answer.
@@ -47,27 +45,20 @@ impl Incoming {
     pub fn new(answer: SelectedBytes, expected: ExpectedAnswer) -> Self {
         let ExpectedAnswer { columns: like, entries, has_cut, decoded_max } = expected;
         let messages = Messages::new(decoded_max);
-        let left = entries.end.saturating_sub(entries.start);
-        let so_far = AnswerSoFar { entries: 0, selected: 0, left, bytes: 0 };
-        Incoming { answer, messages, like, left: entries, has_cut, is_begun: false, so_far }
+        Incoming { answer, messages, like, left: entries, has_cut, is_begun: false, bytes: 0 }
     }
 
-    /// Counts of the entries and bytes that have arrived.
-    pub fn so_far(&self) -> AnswerSoFar {
-        self.so_far
+    /// Bytes that have arrived.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// The next bytes are supplied to the messages; false behind the last.
     async fn supplied(&mut self) -> Result<bool> {
         let Some(bytes) = self.answer.next().await? else { return Ok(false) };
-        self.so_far.bytes += bytes.len() as u64;
+        self.bytes += bytes.len() as u64;
         self.messages.supply(&bytes);
         Ok(true)
-    }
-
-    /// Entries of which nothing is known yet.
-    pub fn left(&self) -> Range<u64> {
-        self.left.clone()
     }
 
     /// Waits for the types of the columns.
@@ -134,7 +125,7 @@ impl Incoming {
         if end > self.left.end {
             return Err(unfit("it has more entries than were asked for"));
         }
-        self.came_to(end, count);
+        self.left.start = end;
         Ok(Batch { entries: first..end, survivors: runs, columns, left_out: Vec::new() })
     }
 
@@ -163,16 +154,8 @@ impl Incoming {
         if !is_whole || (!self.has_cut && !self.left.is_empty()) {
             return Err(unfit("it ends before its end"));
         }
-        self.came_to(self.left.end, 0);
+        self.left.start = self.left.end;
         Ok(None)
-    }
-
-    /// Everything is known of the entries before this one.
-    fn came_to(&mut self, end: u64, selected: u64) {
-        self.so_far.entries += end - self.left.start;
-        self.so_far.selected += selected;
-        self.left.start = end;
-        self.so_far.left = self.left.end - end;
     }
 }
 

@@ -7,29 +7,22 @@ use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::{MessageHeader, root_as_message};
 use arrow_schema::{DataType, SchemaRef};
-use bytes::BytesMut;
 
+use super::frames::{BATCH_BYTES_MAX, Frame, Frames, too_long, wrong};
 use crate::read::threads::decoders::caught;
-use remote::{Error, ErrorKind, Result};
+use remote::Result;
 
-/// Bytes of the metadata of one message.
-const METADATA_BYTES_MAX: usize = 16 << 20;
-/// Bytes of a batch, sent and decompressed. Servers of farroot send less, but for long entries.
-const BATCH_BYTES_MAX: usize = 1 << 30;
 /// Items of one list of a fixed length.
 const ITEMS_MAX: i32 = 1 << 24;
 /// Items of a column, or of lists in it, in one batch.
 const NODE_ITEMS_MAX: i64 = 1 << 32;
-/// Begins every message.
-const CONTINUES: [u8; 4] = [0xff; 4];
 /// Stands before a buffer that is not compressed.
 const NOT_COMPRESSED: i64 = -1;
 
 /// A stream of which a part has arrived.
 pub struct Messages {
-    bytes: BytesMut,
+    frames: Frames,
     schema: Option<SchemaRef>,
-    is_ended: bool,
     /// Decoded bytes that its batches may still have.
     room: u64,
 }
@@ -40,24 +33,20 @@ pub enum Message {
     Batch(RecordBatch),
 }
 
-fn wrong(what: impl std::fmt::Display) -> Error {
-    Error::new(ErrorKind::Corrupt, format!("the server's answer: {what}"))
-}
-
 impl Messages {
     /// A stream whose batches have at most so many bytes, decoded, together.
     pub fn new(decoded_max: u64) -> Self {
-        Messages { bytes: BytesMut::new(), schema: None, is_ended: false, room: decoded_max }
+        Messages { frames: Frames::default(), schema: None, room: decoded_max }
     }
 
     /// Bytes that have arrived.
     pub fn supply(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
+        self.frames.supply(bytes);
     }
 
     /// Whether the mark of the end has arrived, and nothing behind it.
     pub fn are_complete(&self) -> bool {
-        self.is_ended && self.bytes.is_empty()
+        self.frames.are_complete()
     }
 
     /// The next message; `None` where not all of it has arrived, and behind the last.
@@ -66,30 +55,8 @@ impl Messages {
     /// `Corrupt` for bytes that are no stream of Arrow; `LimitReached` for a batch that is too
     /// long.
     pub fn next_message(&mut self) -> Result<Option<Message>> {
-        let Some((mark, behind)) = self.bytes.split_first_chunk::<4>() else { return Ok(None) };
-        let Some((length, behind)) = behind.split_first_chunk::<4>() else { return Ok(None) };
-        if *mark != CONTINUES || self.is_ended {
-            return Err(wrong("no message where one begins"));
-        }
-        let length = u32::from_le_bytes(*length) as usize;
-        if length == 0 {
-            self.is_ended = true;
-            let _ = self.bytes.split_to(8);
-            return Ok(None);
-        }
-        if length > METADATA_BYTES_MAX {
-            return Err(wrong(format!("{length} bytes of metadata")));
-        }
-        let Some(metadata) = behind.get(..length) else { return Ok(None) };
-        let body = body_length(metadata)?;
-        let all = 8 + length + body;
-        if self.bytes.len() < all {
-            return Ok(None);
-        }
-        let message = self.bytes.split_to(all).freeze();
-        let metadata = &message[8..8 + length];
-        let body = Buffer::from(message.slice(8 + length..));
-        self.decoded(metadata, &body).map(Some)
+        let Some(Frame { metadata, body }) = self.frames.next_frame()? else { return Ok(None) };
+        self.decoded(&metadata, &Buffer::from(body)).map(Some)
     }
 
     fn decoded(&mut self, metadata: &[u8], body: &Buffer) -> Result<Message> {
@@ -118,21 +85,6 @@ impl Messages {
             (kind, _) => Err(wrong(format!("a message of the kind {kind:?}"))),
         }
     }
-}
-
-/// Bytes behind the metadata of a message.
-fn body_length(metadata: &[u8]) -> Result<usize> {
-    let message = root_as_message(metadata).map_err(wrong)?;
-    let length = usize::try_from(message.bodyLength()).map_err(wrong)?;
-    match length <= BATCH_BYTES_MAX {
-        true => Ok(length),
-        false => Err(too_long(length)),
-    }
-}
-
-fn too_long(length: usize) -> Error {
-    let what = format!("the server sends a batch of {length} bytes");
-    Error::new(ErrorKind::LimitReached, what)
 }
 
 /// Checks lengths in a type, from which the library computes others.
@@ -216,6 +168,7 @@ mod tests {
     use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
 
     use super::*;
+    use remote::ErrorKind;
 
     fn stream() -> Vec<u8> {
         let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1000));

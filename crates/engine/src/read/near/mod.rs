@@ -4,10 +4,12 @@
 //! The server evaluates it with the same engine (`read/select`), and answers with a stream of Arrow
 //! (`docs/near.md`). The arrays of the answer are those that a read here would give.
 
+pub mod answers;
 mod arrays;
 pub mod choice;
 pub mod choosing;
-pub mod incoming;
+pub mod frames;
+mod incoming;
 pub mod layout;
 #[doc(hidden)]
 pub mod messages;

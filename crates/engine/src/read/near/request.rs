@@ -240,13 +240,26 @@ impl SelectRequest {
     /// `InvalidArgument` for a text that is none; `Unsupported` for a later version;
     /// `LimitReached`.
     pub fn parse(text: &[u8]) -> Result<Self> {
-        let parsed = serde_json::from_slice::<SelectRequest>(text);
-        let request = parsed.map_err(|error| {
-            let what = format!("the request cannot be understood: {error}");
-            Error::new(ErrorKind::InvalidArgument, what).with_advice("docs/near.md describes it")
-        })?;
+        let request = SelectRequest::read(text)?;
         request.check()?;
         Ok(request)
+    }
+
+    /// Reads a request for an operation that its text need not name.
+    ///
+    /// # Errors
+    /// As [`SelectRequest::parse`].
+    pub fn parse_as(text: &[u8], operation: Operation) -> Result<Self> {
+        let request = SelectRequest { operation, ..SelectRequest::read(text)? };
+        request.check()?;
+        Ok(request)
+    }
+
+    fn read(text: &[u8]) -> Result<Self> {
+        serde_json::from_slice(text).map_err(|error| {
+            let what = format!("the request cannot be understood: {error}");
+            Error::new(ErrorKind::InvalidArgument, what).with_advice("docs/near.md describes it")
+        })
     }
 
     /// The request as it is sent.

@@ -1,14 +1,17 @@
 //! Histograms of a table: filled by the server of its file where the caller wants that, else here.
 
 use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 
 use super::turn::StepsInTurn;
-use super::{Histogram, Table, histogram, plan};
+use super::{Histogram, histogram, plan};
 use crate::Engine;
 use crate::read::core::friends::Friend;
 use crate::read::core::steps::Step;
+use crate::read::core::table::Table;
 use crate::read::many::chain::Chain;
 use crate::read::many::scan::{FriendLocation, ScanRequest, TableLocation};
 use crate::read::near::choice::SelectionSite;
@@ -61,7 +64,7 @@ impl Engine {
     /// [`Engine::select_expressions`]; those of reading.
     pub async fn histogram(
         &self,
-        table: &Table,
+        table: &Arc<dyn Table>,
         friends: &[Friend],
         request: &HistogramRequest,
     ) -> Result<Histogram> {
@@ -94,7 +97,7 @@ impl Engine {
         let entries = request.entries.clone();
         let step = Step::Bytes(STEP_BYTES);
         let scan = ScanRequest { wanted, entries, step, cut, ..ScanRequest::default() };
-        let scan = StepsInTurn::new(self, self.scan([location], scan));
+        let scan = StepsInTurn::new(self, self.scan([location], scan), Duration::MAX);
         let filled = histogram::filled(scan, &request.axes, request.weight.is_some());
         Ok(filled.await?.0)
     }
@@ -103,7 +106,7 @@ impl Engine {
     async fn choosing(
         &self,
         place: &NearPlace,
-        table: &Table,
+        table: &Arc<dyn Table>,
         request: &HistogramRequest,
     ) -> Result<Choosing> {
         let (wanted, cut) = plan::wanted(&request.select(Vec::new()))?;
@@ -121,7 +124,7 @@ impl Engine {
     async fn histogram_of(
         &self,
         place: &NearPlace,
-        table: &Table,
+        table: &Arc<dyn Table>,
         request: &HistogramRequest,
     ) -> Result<Histogram> {
         let file = KnownFile {

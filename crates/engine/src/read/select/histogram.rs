@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::SelectTotals;
+use super::bounds::SelectTotals;
 use super::filling::values;
 use super::turn::StepsInTurn;
 use crate::read::near::request::HistogramAxis;

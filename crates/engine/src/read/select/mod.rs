@@ -4,44 +4,22 @@
 //! what is here turns its batches into an answer.
 
 mod asked;
+mod bounds;
 mod filling;
 mod histogram;
 mod plan;
 mod stream;
 mod turn;
 
-use std::sync::Arc;
-use std::time::Duration;
-
+use self::bounds::too_long;
 use crate::Engine;
 use crate::read::near::request::{Operation, SelectRequest};
 use remote::{Error, ErrorKind, Result};
 
 pub use asked::HistogramRequest;
+pub use bounds::{SelectBounds, SelectTotals};
 pub use histogram::Histogram;
 pub use stream::SelectedStream;
-
-/// Limits of an answer.
-#[derive(Debug, Clone, Copy)]
-pub struct SelectBounds {
-    /// Bytes of a stream.
-    pub bytes: u64,
-    pub time: Duration,
-    /// Decoded bytes of a step.
-    pub step_bytes: u64,
-}
-
-/// The cost of an answer.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct SelectTotals {
-    /// Entries that were looked at.
-    pub entries: u64,
-    /// Those of them that were left.
-    pub selected: u64,
-    /// Bytes of the stream.
-    pub bytes: u64,
-    pub seconds: f64,
-}
 
 /// An answer.
 pub enum Selected {
@@ -71,10 +49,13 @@ impl Engine {
                     let stream = SelectedStream::start(self, plan, bounds, started).await?;
                     Ok(Selected::Stream(Box::new(stream)))
                 }
-                Operation::Count => plan::counted(self, plan, started).await,
+                Operation::Count => {
+                    let (text, totals) = plan::counted(self, plan, bounds, started).await?;
+                    Ok(Selected::Text(text, totals))
+                }
                 Operation::Histogram => {
                     let batches = self.scan(plan.tables, plan.scan);
-                    let batches = turn::StepsInTurn::new(self, batches);
+                    let batches = turn::StepsInTurn::new(self, batches, bounds.step_time);
                     let has_weight = request.weight.is_some();
                     let filled = histogram::filled(batches, &request.axes, has_weight);
                     let (histogram, totals) = filled.await?;
@@ -89,12 +70,25 @@ impl Engine {
             Err(_) => Err(too_long(bounds)),
         }
     }
-}
 
-fn too_long(bounds: SelectBounds) -> Error {
-    let what = format!("the request takes longer than {} s", bounds.time.as_secs());
-    Error::new(ErrorKind::LimitReached, what).with_advice("ask for fewer entries at a time")
+    /// The types of the columns of a request, as the first message of its answer. No entry is read.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the answer has no columns; as [`Engine::selected`].
+    pub async fn selected_types(
+        &self,
+        request: &SelectRequest,
+        addresses: Vec<String>,
+        bounds: SelectBounds,
+    ) -> Result<Vec<u8>> {
+        if request.operation != Operation::Arrays {
+            let what = "counts and histograms have no columns";
+            return Err(Error::new(ErrorKind::InvalidArgument, what));
+        }
+        let plan = plan::planned(self, request, addresses, bounds);
+        match tokio::time::timeout(bounds.time, plan).await {
+            Ok(plan) => stream::types(plan?),
+            Err(_) => Err(too_long(bounds)),
+        }
+    }
 }
-
-/// A table that is read.
-type Table = Arc<dyn crate::read::core::table::Table>;

@@ -2,24 +2,30 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
+use futures::stream::{self, StreamExt, TryStreamExt};
 use rootfile::Array;
 use tokio::time::Instant;
 
+use super::bounds::{SelectBounds, SelectTotals};
 use super::turn::StepsInTurn;
-use super::{SelectBounds, SelectTotals, Selected, Table};
 use crate::Engine;
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::Cut;
 use crate::read::core::define::{Definition, check_names, cut_of};
 use crate::read::core::request::{ColumnRequest, ColumnSpec};
 use crate::read::core::steps::Step;
+use crate::read::core::table::Table;
 use crate::read::many::scan::{ScanRequest, TableLocation};
 use crate::read::near::request::{
     KnownFile, Operation, SelectColumn, SelectRequest, TEXT_BYTES_MAX,
 };
 use crate::read::open::meaning::NameScope;
 use remote::{Error, ErrorKind, Result};
+
+/// Files that are opened at a time to be compared with those of the client.
+const CHECKS_MAX: usize = 8;
 
 /// A scan, and what it gives.
 pub struct SelectPlan {
@@ -63,6 +69,7 @@ pub async fn planned(
     let table = engine.open_table(&first.url, first.path.as_deref()).await?;
     check_known(known, &table)?;
     first.open = Some(table.clone());
+    check_later(engine, &tables, &files).await?;
     let entries = match request.entries {
         Some([start, stop]) => start..stop,
         None => 0..u64::MAX,
@@ -91,8 +98,24 @@ fn cut(request: &SelectRequest) -> Result<Option<Cut>> {
     Ok(Some(cut_of(&definitions(request)?, &cut.cut()?)))
 }
 
+/// Compares the files behind the first with those that the client has opened, before there is an
+/// answer. They are opened again when their entries are read: requests may name many.
+async fn check_later(engine: &Engine, tables: &[TableLocation], files: &[KnownFile]) -> Result<()> {
+    let is_known = |known: &KnownFile| known.size.is_some() || known.num_entries.is_some();
+    let mut checks = Vec::new();
+    for (table, known) in tables.iter().zip(files).skip(1).filter(|(_, known)| is_known(known)) {
+        checks.push(check_one(engine, table, known));
+    }
+    stream::iter(checks).buffered(CHECKS_MAX).try_collect::<()>().await
+}
+
+async fn check_one(engine: &Engine, table: &TableLocation, known: &KnownFile) -> Result<()> {
+    let table = engine.open_table(&table.url, table.path.as_deref()).await?;
+    check_known(known, &table)
+}
+
 /// Compares the file with the one that the client has opened.
-fn check_known(known: &KnownFile, table: &Table) -> Result<()> {
+fn check_known(known: &KnownFile, table: &Arc<dyn Table>) -> Result<()> {
     let size = table.file().size();
     let entries = table.num_entries();
     let what = match known {
@@ -202,11 +225,17 @@ fn renamed(
     columns.into_iter().map(|(old, array)| (name(old), array)).collect()
 }
 
-/// Counts the entries that a cut leaves; without one nothing is read.
+/// Counts the entries that a cut leaves, without one those that there are: the answer in JSON, and
+/// its cost.
 ///
 /// # Errors
 /// Those of reading.
-pub async fn counted(engine: &Engine, plan: SelectPlan, started: Instant) -> Result<Selected> {
+pub async fn counted(
+    engine: &Engine,
+    plan: SelectPlan,
+    bounds: SelectBounds,
+    started: Instant,
+) -> Result<(String, SelectTotals)> {
     let mut totals = SelectTotals::default();
     let SelectPlan { tables, scan, .. } = plan;
     if scan.cut.is_none() {
@@ -218,7 +247,7 @@ pub async fn counted(engine: &Engine, plan: SelectPlan, started: Instant) -> Res
         }
         totals.selected = totals.entries;
     } else {
-        let mut batches = StepsInTurn::new(engine, engine.scan(tables, scan));
+        let mut batches = StepsInTurn::new(engine, engine.scan(tables, scan), bounds.step_time);
         while let Some(batch) = batches.next().await {
             let batch = batch?;
             totals.entries += batch.entries.end - batch.entries.start;
@@ -230,5 +259,5 @@ pub async fn counted(engine: &Engine, plan: SelectPlan, started: Instant) -> Res
     let text = format!(
         "{{\"version\": 1, \"count\": {selected}, \"entries\": {entries}, \"seconds\": {seconds:.6}}}\n"
     );
-    Ok(Selected::Text(text, totals))
+    Ok((text, totals))
 }

@@ -11,9 +11,9 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use rootfile::Array;
 use tokio::time::Instant;
 
+use super::bounds::{SelectBounds, SelectTotals, too_long};
 use super::plan::SelectPlan;
 use super::turn::StepsInTurn;
-use super::{SelectBounds, SelectTotals, too_long};
 use crate::Engine;
 use crate::located::unlocated;
 use crate::read::core::columns::Batch;
@@ -22,7 +22,9 @@ use crate::read::near::layout::{Layout, Layouts};
 use crate::read::near::request::{LAYOUTS, SKIPPED, VERSION};
 use remote::{Error, ErrorKind, Result};
 
-/// Decoded bytes that are sent together.
+/// Decoded bytes that are sent together, from the first batch on: as a new connection of TCP takes
+/// more with each round trip, each batch has as many as all before it.
+const FIRST_BATCH_BYTES: usize = 128 << 10;
 const BATCH_BYTES: usize = 1 << 20;
 /// Entries that are ready are sent after this time, however few they are.
 const BATCH_TIME: Duration = Duration::from_millis(250);
@@ -45,6 +47,8 @@ pub struct SelectedStream {
     layouts: Vec<Layout>,
     skipped: bool,
     ready: Option<ReadyEntries>,
+    /// Decoded bytes of the next batch.
+    batch_bytes: usize,
     sent: Instant,
     /// The entry behind the last one that was left.
     next: u64,
@@ -69,18 +73,10 @@ impl SelectedStream {
         started: Instant,
     ) -> Result<Self> {
         let SelectPlan { tables, scan, empty, skipped, first } = plan;
-        if let Some((name, _)) = empty.iter().find(|(_, array)| !Layout::is_certain(array)) {
-            let what = format!("{name} has objects of any class, which have no type in Arrow");
-            return Err(Error::new(ErrorKind::Unsupported, what));
-        }
-        let layouts: Vec<Layout> = empty.iter().map(|(_, array)| Layout::of(array)).collect();
-        let schema = schema(empty, &layouts, skipped)?;
-        let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD));
-        let writer = options
-            .and_then(|options| StreamWriter::try_new_with_options(Vec::new(), &schema, options));
-        let writer = Some(writer.map_err(unwritten)?);
+        let BegunStream { layouts, schema, writer } = begun(empty, skipped)?;
+        let writer = Some(writer);
         let next = first.start;
-        let batches = StepsInTurn::new(engine, engine.scan(tables, scan));
+        let batches = StepsInTurn::new(engine, engine.scan(tables, scan), bounds.step_time);
         let totals = SelectTotals::default();
         let sent = Instant::now();
         let mut stream = SelectedStream {
@@ -90,6 +86,7 @@ impl SelectedStream {
             layouts,
             skipped,
             ready: None,
+            batch_bytes: FIRST_BATCH_BYTES,
             sent,
             next,
             has_ended: false,
@@ -172,7 +169,7 @@ impl SelectedStream {
 
     fn is_due(&self) -> bool {
         let is_full = |ready: &ReadyEntries| {
-            ready.columns.iter().map(|(_, array)| array.nbytes()).sum::<usize>() >= BATCH_BYTES
+            ready.columns.iter().map(|(_, array)| array.nbytes()).sum::<usize>() >= self.batch_bytes
         };
         self.ready.as_ref().is_some_and(is_full)
             || (self.ready.is_some() && self.sent.elapsed() >= BATCH_TIME)
@@ -237,12 +234,43 @@ impl SelectedStream {
         let mut writer = written.await.map_err(|_| gone())??;
         let bytes = std::mem::take(writer.get_mut());
         self.writer = Some(writer);
+        self.batch_bytes = (2 * self.batch_bytes).min(BATCH_BYTES);
         Ok(bytes)
     }
 }
 
 fn unwritten(error: arrow_schema::ArrowError) -> Error {
     Error::new(ErrorKind::Unsupported, format!("as a stream of Arrow: {error}"))
+}
+
+/// A stream that has its types, and no entries.
+struct BegunStream {
+    layouts: Vec<Layout>,
+    schema: SchemaRef,
+    writer: StreamWriter<Vec<u8>>,
+}
+
+fn begun(empty: Vec<(String, Array)>, skipped: bool) -> Result<BegunStream> {
+    if let Some((name, _)) = empty.iter().find(|(_, array)| !Layout::is_certain(array)) {
+        let what = format!("{name} has objects of any class, which have no type in Arrow");
+        return Err(Error::new(ErrorKind::Unsupported, what));
+    }
+    let layouts: Vec<Layout> = empty.iter().map(|(_, array)| Layout::of(array)).collect();
+    let schema = schema(empty, &layouts, skipped)?;
+    let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD));
+    let writer = options
+        .and_then(|options| StreamWriter::try_new_with_options(Vec::new(), &schema, options))
+        .map_err(unwritten)?;
+    Ok(BegunStream { layouts, schema, writer })
+}
+
+/// The first message of the answer to a request: the types of its columns.
+///
+/// # Errors
+/// `Unsupported` for columns without a type in Arrow.
+pub(super) fn types(plan: SelectPlan) -> Result<Vec<u8>> {
+    let mut begun = begun(plan.empty, plan.skipped)?;
+    Ok(std::mem::take(begun.writer.get_mut()))
 }
 
 /// The types of the columns, with their layouts.
