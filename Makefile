@@ -16,12 +16,12 @@ export PYO3_PYTHON := $(BIN)/python
 export PYTHON_SYS_EXECUTABLE := $(BIN)/python
 unexport CONDA_PREFIX
 
-# `make FEATURES=all ...` builds Arrow and Parquet in Rust too, which take long, for the tests and for
+# `make FEATURES=all ...` builds Arrow, Flight and Parquet in Rust too, which take long, for the tests and for
 # the extension alike: nothing is compiled twice.
 FEATURES ?=
 ifeq ($(FEATURES),all)
-RUST_FEATURES := --features farroot-engine/arrow,farroot-cli/parquet
-EXTENSION_FEATURES := like-tests,engine/arrow,cli/parquet
+RUST_FEATURES := --features farroot-engine/arrow,farroot-cli/parquet,farroot-cli/flight
+EXTENSION_FEATURES := like-tests,engine/arrow,cli/parquet,cli/flight
 else
 RUST_FEATURES :=
 EXTENSION_FEATURES := like-tests

@@ -2,7 +2,6 @@
 
 import os
 import pickle
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +15,8 @@ import uproot
 import farroot
 from farroot import _core
 
-from .leaks import MARKER, holds_secrets, secret_file
+from .certificates import certify
+from .leaks import MARKER, secret_file
 from .test_remote import serving
 
 TOKEN = f"{MARKER}.token"
@@ -93,25 +93,13 @@ def test_a_token_of_another_process_is_not_guessed() -> None:
 @pytest.fixture
 def protected(tmp_path: Path) -> Iterator[str]:
     """``farroot serve`` within TLS, to those who show a token; gives ``host:port``."""
-    if shutil.which("openssl") is None:
-        pytest.skip("THERE IS NO openssl: the certificate of a protected server is made by it")
-    (tmp_path / "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
-    for command in (
-        "req -x509 -newkey rsa:2048 -nodes -days 2 -keyout ca.key -out ca.pem -subj /CN=Tests",
-        "req -newkey rsa:2048 -nodes -keyout key -out request -subj /CN=localhost",
-        "x509 -req -in request -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names"
-        " -out cert",
-    ):
-        run = ["openssl", *command.split()]
-        subprocess.run(run, cwd=tmp_path, check=True, capture_output=True)
+    files = certify(tmp_path)
     secret_file(tmp_path / "tokens", f"{TOKEN}\n")
-    for name in ("ca.key", "key"):
-        holds_secrets(tmp_path / name).chmod(0o600)
     folder = tmp_path / "files"
     folder.mkdir()
     with uproot.recreate(folder / "f.root") as file:
         file["t"] = {"x": np.arange(10)}
-    options = ["--tls", str(tmp_path / "cert"), str(tmp_path / "key")]
+    options = ["--tls", str(files.certificate), str(files.key)]
     with serving(folder, *options, "--token", str(tmp_path / "tokens")) as host:
         yield host
 

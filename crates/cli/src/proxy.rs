@@ -58,6 +58,9 @@ pub struct ProxyArguments {
     /// One more port, for clients that want HTTP elsewhere
     #[arg(long)]
     http_port: Option<u16>,
+    /// A port for Arrow Flight, whose clients select entries, too; needs --select
+    #[arg(long, value_name = "PORT", conflicts_with_all = ["mine", "for_commands"])]
+    flight: Option<u16>,
     /// Address to listen on, 127.0.0.1 unless given
     #[arg(long)]
     address: Option<IpAddr>,
@@ -224,8 +227,17 @@ fn plan(arguments: ProxyArguments) -> Result<Plan, Failure> {
     let prefix = forwarding.prefix();
     let content = Content::Far(Box::new(forwarding));
     let select = select || site.select;
-    let config =
-        Config { address, port, http_port, select, limits, protection, ..Config::of(content) };
+    let flight_port = arguments.flight.or(site.flight);
+    let config = Config {
+        address,
+        port,
+        http_port,
+        flight_port,
+        select,
+        limits,
+        protection,
+        ..Config::of(content)
+    };
     Ok(Plan { config, forwards, prefix, drain, cluster, source })
 }
 
@@ -304,7 +316,9 @@ pub fn started(config: Config) -> Result<Server, String> {
 
 fn announce(server: &Server, forwards: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    writeln!(out, "{}\n{}\n{forwards}", server.root_url(), server.http_url())
+    writeln!(out, "{}\n{}", server.root_url(), server.http_url())?;
+    server.flight_url().iter().try_for_each(|url| writeln!(out, "{url}"))?;
+    writeln!(out, "{forwards}")
 }
 
 /// Who may read which files.

@@ -35,6 +35,9 @@ pub struct ServeArguments {
     /// One more port, for clients that want HTTP elsewhere
     #[arg(long)]
     http_port: Option<u16>,
+    /// A port for Arrow Flight, whose clients select entries, too; needs --select
+    #[arg(long, value_name = "PORT", requires = "select")]
+    flight: Option<u16>,
     /// Address to listen on
     #[arg(long, default_value = "127.0.0.1")]
     address: IpAddr,
@@ -101,7 +104,7 @@ connection with most files ends.
 {} KiB.
 - Memory: answers of a connection have {} KiB, up to {} MiB while all connections together have less than {} MiB \
 beyond that. Files are read as fast as clients take them.
-- Selections: {} at a time, {} of one address, each with a request of {} KiB, an answer of {} GiB and {} min.
+- Selections: {} at a time, {} of one address, each with a request of {} KiB, an answer of {} GiB and {} min, of which its steps take {} min.
 - Threads: {threads} wait for the file system, in turn for each address.
 - Time: connections end without a login or a complete HTTP request after {} s, idle after {} min, and when they take \
 less than 16 KiB of their answers in {} s.
@@ -117,6 +120,7 @@ less than 16 KiB of their answers in {} s.
         kib(select.request_bytes),
         select.answer_bytes >> 30,
         select.time.as_secs() / 60,
+        select.step_time.as_secs() / 60,
         opening.as_secs(),
         idle.as_secs() / 60,
         stalled.as_secs(),
@@ -153,7 +157,7 @@ pub fn run(arguments: ServeArguments) -> Outcome {
     let ServeArguments { dir, port, http_port, address, rtt, rate, flow_rate, hidden, .. } =
         arguments;
     let ServeArguments { connections, connections_per_address, files, .. } = arguments;
-    let ServeArguments { writable, select, protection, .. } = arguments;
+    let ServeArguments { writable, select, flight, protection, .. } = arguments;
     let content = Content::Folder { path: dir.clone(), hidden, writable };
     let config = Config {
         protection: protection.read(),
@@ -161,6 +165,7 @@ pub fn run(arguments: ServeArguments) -> Outcome {
         address,
         port,
         http_port,
+        flight_port: flight,
         select,
         shape: Shape { rtt, rate, flow_rate },
         ..Config::of(content)
@@ -183,6 +188,7 @@ pub fn run(arguments: ServeArguments) -> Outcome {
 fn announce(server: &Server, shape: &Shape) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{}\n{}", server.root_url(), server.http_url())?;
+    server.flight_url().iter().try_for_each(|url| writeln!(out, "{url}"))?;
     match shape.is_plain() {
         true => Ok(()),
         false => writeln!(out, "{}", description(shape)),

@@ -31,6 +31,7 @@ pub struct SiteFile {
     origin: Vec<OriginEntry>,
     #[serde(default)]
     pub select: bool,
+    pub flight: Option<u16>,
     tls: Option<TlsFiles>,
     #[serde(default)]
     issuer: Vec<IssuerTable>,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use remote::credentials::Environment;
 
+use super::connections::Door;
 use super::far::Forwarding;
 use super::guard::{self, Guard, Protection};
 use super::limits::{Limits, descriptors};
@@ -22,6 +23,8 @@ pub struct Config {
     pub port: u16,
     /// One more port for both protocols, where a client insists on one.
     pub http_port: Option<u16>,
+    /// A port for Arrow Flight, where entries are selected.
+    pub flight_port: Option<u16>,
     /// Whether entries are selected here for clients (`POST /select`).
     pub select: bool,
     pub shape: Shape,
@@ -59,6 +62,7 @@ impl Config {
             address: Ipv4Addr::LOCALHOST.into(),
             port: 0,
             http_port: None,
+            flight_port: None,
             select: false,
             shape: Shape::default(),
             protection: Protection::default(),
@@ -96,6 +100,27 @@ impl Config {
             return Err(guard::unprotected(self.address));
         }
         Ok(guard)
+    }
+
+    /// The door of the port for Arrow Flight, if there is one.
+    ///
+    /// # Errors
+    /// `InvalidInput` where no entries are selected; `Unsupported` in a build without Flight.
+    pub(crate) fn flight_door(&self) -> io::Result<Option<Door>> {
+        match self.flight_port {
+            None => Ok(None),
+            Some(_) if !self.select => {
+                let what = "Arrow Flight sends selected entries: add --select";
+                Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+            }
+            #[cfg(feature = "flight")]
+            Some(_) => Ok(Some(Door::Flight)),
+            #[cfg(not(feature = "flight"))]
+            Some(_) => {
+                let what = "this build of farroot has no Arrow Flight (feature `flight`)";
+                Err(io::Error::new(io::ErrorKind::Unsupported, what))
+            }
+        }
     }
 
     /// The limits, lowered to this process's file descriptors and its memory for far files.

@@ -1,5 +1,6 @@
 //! Connections of clients: which are taken, and the protocol that each speaks.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,8 @@ use tokio::sync::Semaphore;
 
 use crate::clients::{Client, Clients};
 use crate::files::Files;
+#[cfg(feature = "flight")]
+use crate::flight::{self, FlightContent};
 use crate::guard::Guard;
 use crate::select::Selector;
 use crate::shaped::{Link, Shape};
@@ -24,6 +27,16 @@ const REFUSAL_TIME: Duration = Duration::from_secs(5);
 const TLS_BEGINS: u8 = 22;
 const REFUSAL: &str =
     "this server has no place for another connection: try again later, or with fewer connections";
+
+/// The protocols of a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Door {
+    /// XRootD and HTTP/1.1, told apart by the first byte.
+    Files,
+    /// Arrow Flight.
+    #[cfg(feature = "flight")]
+    Flight,
+}
 
 /// State that all connections share.
 #[derive(Debug)]
@@ -45,7 +58,7 @@ pub fn refusals() -> Arc<Semaphore> {
 }
 
 /// Takes connections until the listener's task is aborted.
-pub async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+pub async fn accept(listener: TcpListener, door: Door, shared: Arc<Shared>) {
     loop {
         let Ok((stream, from)) = listener.accept().await else {
             shared.clients.make_room();
@@ -60,13 +73,13 @@ pub async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         match shared.clients.admit(from.ip()) {
             Some(client) => {
                 let shared = shared.clone();
-                tokio::spawn(async move { shared.serve(stream, client).await });
+                tokio::spawn(async move { shared.serve(stream, door, client).await });
             }
             None => {
                 let Ok(permit) = shared.refusals.clone().try_acquire_owned() else { continue };
                 let shared = shared.clone();
                 tokio::spawn(async move {
-                    let _ = tokio::time::timeout(REFUSAL_TIME, shared.refuse(stream)).await;
+                    let _ = tokio::time::timeout(REFUSAL_TIME, shared.refuse(stream, door)).await;
                     drop(permit);
                 });
             }
@@ -88,30 +101,15 @@ impl Shared {
         (Box::new(stream), first)
     }
 
-    /// Serves one connection in the protocol that its first byte shows, until it ends or its place
-    /// is needed.
-    async fn serve(&self, stream: TcpStream, client: Client) {
+    /// Serves one connection in a protocol of the port, until it ends or its place is needed.
+    async fn serve(&self, stream: TcpStream, door: Door, client: Client) {
         let Ok(here) = stream.local_addr() else { return };
         let client = Arc::new(client);
-        let files = self.files.clone();
-        let selector = self.selector.clone();
-        let guard = self.guard.clone();
         let serve = async {
-            let (stream, first) = self.distant(stream).await;
-            let stream = Watched::new(stream, client.clone());
-            match first {
-                Some(0) => {
-                    let content = xrootd::XrootdContent { files, selects: selector.is_some() };
-                    xrootd::serve(Box::new(stream), content, guard, client.clone(), here).await;
-                }
-                Some(first) => {
-                    let is_encrypted = first == TLS_BEGINS && guard.has_tls();
-                    let stream = guard.within_if(is_encrypted, stream).await;
-                    let Ok(stream) = stream else { return };
-                    let content = http::HttpContent { files, selector, guard, is_encrypted };
-                    http::serve(stream, content, client.clone(), here).await;
-                }
-                None => {}
+            match door {
+                Door::Files => self.serve_files(stream, &client, here).await,
+                #[cfg(feature = "flight")]
+                Door::Flight => self.serve_flight(stream, &client, here).await,
             }
         };
         tokio::select! {
@@ -120,8 +118,54 @@ impl Shared {
         }
     }
 
+    /// Serves one connection in the protocol that its first byte shows.
+    async fn serve_files(&self, stream: TcpStream, client: &Arc<Client>, here: SocketAddr) {
+        let files = self.files.clone();
+        let selector = self.selector.clone();
+        let guard = self.guard.clone();
+        let (stream, first) = self.distant(stream).await;
+        let stream = Watched::new(stream, client.clone());
+        match first {
+            Some(0) => {
+                let content = xrootd::XrootdContent { files, selects: selector.is_some() };
+                xrootd::serve(Box::new(stream), content, guard, client.clone(), here).await;
+            }
+            Some(first) => {
+                let is_encrypted = first == TLS_BEGINS && guard.has_tls();
+                let stream = guard.within_if(is_encrypted, stream).await;
+                let Ok(stream) = stream else { return };
+                let content = http::HttpContent { files, selector, guard, is_encrypted };
+                http::serve(stream, content, client.clone(), here).await;
+            }
+            None => {}
+        }
+    }
+
+    /// Serves one connection of a client of Arrow Flight.
+    #[cfg(feature = "flight")]
+    async fn serve_flight(&self, stream: TcpStream, client: &Arc<Client>, here: SocketAddr) {
+        let Some(selector) = self.selector.clone() else { return };
+        let guard = self.guard.clone();
+        let (stream, first) = self.distant(stream).await;
+        let stream = Watched::of_answers(stream, client.clone());
+        let is_encrypted = first == Some(TLS_BEGINS) && guard.has_tls();
+        let stream: Box<dyn Stream> = match is_encrypted {
+            true => match guard.within_http2(stream).await {
+                Ok(stream) => stream,
+                Err(_) => return,
+            },
+            false => Box::new(stream),
+        };
+        let content = FlightContent { selector, guard, is_encrypted };
+        flight::serve(stream, content, client.clone(), here).await;
+    }
+
     /// Says in the client's protocol that there is no place for it.
-    async fn refuse(&self, stream: TcpStream) {
+    async fn refuse(&self, stream: TcpStream, door: Door) {
+        // Clients of Flight try again by themselves.
+        if door != Door::Files {
+            return;
+        }
         let (stream, first) = self.distant(stream).await;
         match first {
             Some(0) => xrootd::refuse(stream, REFUSAL).await,

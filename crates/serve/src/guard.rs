@@ -160,9 +160,22 @@ impl Guard {
     /// # Errors
     /// The handshake fails, or there is no TLS here.
     pub async fn within(&self, stream: impl Stream + 'static) -> io::Result<Box<dyn Stream>> {
-        let acceptor = self.state().acceptor.clone();
-        let Some(acceptor) = acceptor else { return Err(ErrorKind::Unsupported.into()) };
-        Ok(Box::new(acceptor.accept(stream).await?))
+        Ok(Box::new(self.acceptor()?.accept(stream).await?))
+    }
+
+    /// The stream of a client of HTTP/2, within TLS.
+    ///
+    /// # Errors
+    /// As for [`within`](Self::within).
+    #[cfg(feature = "flight")]
+    pub async fn within_http2(&self, stream: impl Stream + 'static) -> io::Result<Box<dyn Stream>> {
+        let mut config = ServerConfig::clone(self.acceptor()?.config());
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        Ok(Box::new(TlsAcceptor::from(Arc::new(config)).accept(stream).await?))
+    }
+
+    fn acceptor(&self) -> io::Result<TlsAcceptor> {
+        self.state().acceptor.clone().ok_or_else(|| ErrorKind::Unsupported.into())
     }
 
     /// Whether a client has proved who it is, and the proof still counts.

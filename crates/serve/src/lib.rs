@@ -13,6 +13,8 @@ mod config;
 mod connections;
 mod far;
 mod files;
+#[cfg(feature = "flight")]
+mod flight;
 mod folder;
 mod guard;
 mod guest;
@@ -41,7 +43,7 @@ use tokio::runtime::Runtime;
 use tokio::task::AbortHandle;
 
 use self::clients::Clients;
-use self::connections::{Shared, accept};
+use self::connections::{Door, Shared, accept};
 use self::far::FarFiles;
 use self::files::Files;
 use self::folder::FolderFiles;
@@ -65,6 +67,7 @@ pub use self::shaped::Shape;
 pub struct Server {
     address: SocketAddr,
     http_address: SocketAddr,
+    flight_address: Option<SocketAddr>,
     has_tls: bool,
     files: Files,
     shared: Arc<Shared>,
@@ -123,11 +126,28 @@ impl Server {
             refusals: connections::refusals(),
         });
         runtime.spawn(shared.clients.clone().watch());
-        let listeners = [Some(listener), extra].into_iter().flatten();
-        let accept = |listener| runtime.spawn(accept(listener, shared.clone())).abort_handle();
-        let listeners = Mutex::new(listeners.map(accept).collect());
+        let mut doors = vec![(listener, Door::Files)];
+        doors.extend(extra.map(|listener| (listener, Door::Files)));
+        let mut flight_address = None;
+        if let Some(door) = config.flight_door()? {
+            let listener = listen(config.flight_port.unwrap_or_default())?;
+            flight_address = Some(listener.local_addr()?);
+            doors.push((listener, door));
+        }
+        let accept =
+            |(listener, door)| runtime.spawn(accept(listener, door, shared.clone())).abort_handle();
+        let listeners = Mutex::new(doors.into_iter().map(accept).collect());
         let runtime = Some(runtime);
-        Ok(Server { address, http_address, has_tls, files, shared, listeners, runtime })
+        Ok(Server {
+            address,
+            http_address,
+            flight_address,
+            has_tls,
+            files,
+            shared,
+            listeners,
+            runtime,
+        })
     }
 
     /// Where it listens.
@@ -161,6 +181,13 @@ impl Server {
     pub fn http_url(&self) -> String {
         let scheme = if self.has_tls { "https" } else { "http" };
         format!("{scheme}://{}/", reachable(self.http_address))
+    }
+
+    /// The location for clients of Arrow Flight: `grpc://127.0.0.1:1095`, or with TLS
+    /// `grpc+tls://`; `None` where there is no port for them.
+    pub fn flight_url(&self) -> Option<String> {
+        let scheme = if self.has_tls { "grpc+tls" } else { "grpc" };
+        Some(format!("{scheme}://{}", reachable(self.flight_address?)))
     }
 }
 

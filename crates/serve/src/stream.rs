@@ -33,11 +33,19 @@ pub fn prepare(stream: &TcpStream) -> io::Result<()> {
 pub struct Watched {
     stream: Box<dyn Stream>,
     client: Arc<Client>,
+    /// Whether bytes that arrive are those of a request.
+    counts_requests: bool,
 }
 
 impl Watched {
     pub fn new(stream: Box<dyn Stream>, client: Arc<Client>) -> Self {
-        Watched { stream, client }
+        Watched { stream, client, counts_requests: true }
+    }
+
+    /// A stream in which bytes arrive between requests, too: whoever reads them reports requests.
+    #[cfg(feature = "flight")]
+    pub fn of_answers(stream: Box<dyn Stream>, client: Arc<Client>) -> Self {
+        Watched { stream, client, counts_requests: false }
     }
 
     fn note(&self, written: &Poll<io::Result<usize>>) {
@@ -58,7 +66,7 @@ impl AsyncRead for Watched {
         let this = self.get_mut();
         let before = buffer.filled().len();
         let read = Pin::new(&mut this.stream).poll_read(cx, buffer);
-        if buffer.filled().len() > before {
+        if this.counts_requests && buffer.filled().len() > before {
             this.client.asks();
         }
         read
