@@ -25,6 +25,7 @@ def config(
     cache_mode: str | None = None,
     cache_check: str | None = None,
     cache_form: str | None = None,
+    cache_local: str | None = None,
     cache_free: int | str | None = None,
     connect_timeout: float | None = None,
     read_timeout: float | None = None,
@@ -72,6 +73,9 @@ def config(
         cache_form: The codec of cached baskets and pages that a read has decompressed with
             LZMA: ``"recompressed"``, a fast one in place of it; ``"original"``, that of the file;
             ``"both"``.
+        cache_local: Which files of this machine's file systems are cached: ``"off"``, none;
+            ``"network"``, those on a mount of NFS, Lustre, GPFS, CephFS, FUSE and others that
+            machines share; ``"all"``.
         cache_free: Bytes that the cache leaves free on its disk, or a tenth of the disk where
             that is less.
         connect_timeout: Seconds to wait for a TCP connection.

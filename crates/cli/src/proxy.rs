@@ -71,7 +71,8 @@ pub struct ProxyArguments {
     #[arg(long, hide = true, conflicts_with_all = ["mine", "port", "http_port", "address"])]
     for_commands: bool,
     /// A server whose files may be read: root://*.cern.ch, https://data.example:8443, or * for all;
-    /// without a port the usual one of its scheme, with :* any; may be given several times
+    /// without a port the usual one of its scheme, with :* any. Or a directory of this machine:
+    /// file:///lustre/data. May be given several times
     #[arg(long = "origin", value_name = "ORIGIN")]
     origins: Vec<Origin>,
     /// Select entries of the files for clients, who then receive only those that are left of a cut:

@@ -31,15 +31,19 @@ pub struct FileOrigin {
     /// Servers of S3, which the settings name and addresses do not.
     service: String,
     is_protected: bool,
+    is_local: bool,
     query: String,
 }
 
 impl FileOrigin {
     /// The origin of a file that is at these addresses; `None` where none is far away.
     pub fn of(urls: &[Address], credential_store: &CredentialStore) -> Option<Self> {
-        if urls.iter().all(Address::is_local) {
-            return None;
-        }
+        let is_far = !urls.iter().all(Address::is_local);
+        is_far.then(|| FileOrigin::named(urls, credential_store))
+    }
+
+    /// The same of any addresses: also of those of this machine alone.
+    pub fn named(urls: &[Address], credential_store: &CredentialStore) -> Self {
         let is_s3 = |url: &Address| url.scheme() == Scheme::S3;
         let service = match urls.iter().any(is_s3) {
             true => service_of(credential_store),
@@ -50,12 +54,17 @@ impl FileOrigin {
             Scheme::S3 => !service.starts_with("http://"),
             Scheme::Root | Scheme::Http => false,
         });
-        let mut places: Vec<String> =
-            urls.iter().map(|url| url.anonymous().as_str().to_owned()).collect();
+        let mut places: Vec<String> = urls.iter().map(place).collect();
         places.sort();
         places.dedup();
         let query = urls.iter().filter_map(chosen).collect::<Vec<_>>().join("|");
-        Some(FileOrigin { places, service, is_protected, query })
+        let is_local = urls.iter().all(Address::is_local);
+        FileOrigin { places, service, is_protected, is_local, query }
+    }
+
+    /// Whether all of them are of this machine.
+    pub fn is_local(&self) -> bool {
+        self.is_local
     }
 
     /// Whether all of them are reached within TLS.
@@ -71,7 +80,7 @@ impl FileOrigin {
 
     /// Whether an address is the only place.
     pub fn is_only(&self, at: &Address) -> bool {
-        self.places == [at.anonymous().as_str()]
+        self.places == [place(at)]
     }
 
     /// The places, for people.
@@ -90,10 +99,9 @@ impl FileOrigin {
     /// The key of its entry; of a server that it has led to, with that one's address.
     pub fn key(&self, at: Option<&Address>) -> OriginKey {
         let way = if self.is_protected { "within TLS" } else { "without TLS" };
-        let at = at.map(Address::anonymous);
-        let at = at.as_ref().map_or("", Address::as_str);
+        let at = at.map(place).unwrap_or_default();
         let places = self.places.iter().map(String::as_str);
-        hash([way, &*self.service, at].into_iter().chain(places))
+        hash([way, &*self.service, &*at].into_iter().chain(places))
     }
 }
 
@@ -114,6 +122,14 @@ impl Exposure {
     /// Whether one of the places so far is reached without TLS.
     pub fn is_exposed(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// An address without user, password and query; of a file of this machine its absolute path.
+pub fn place(url: &Address) -> String {
+    match url.to_local() {
+        Some(path) => path.to_string_lossy().into_owned(),
+        None => url.anonymous().as_str().to_owned(),
     }
 }
 

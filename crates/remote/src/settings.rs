@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::cache::{CacheCheck, CacheForm, CacheMode};
+use crate::cache::{CacheCheck, CacheForm, CacheLocal, CacheMode};
 use crate::config::{Checksums, Config, parse_bytes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::expanded;
@@ -100,7 +100,7 @@ const fn live(name: &'static str, field: Field, what: &'static str) -> Setting {
 }
 
 /// All settings, in the order in which they are shown.
-pub static SETTINGS: [Setting; 26] = [
+pub static SETTINGS: [Setting; 27] = [
     live(
         "memory",
         Field::Bytes(|config| &mut config.memory_bytes_max, 1000),
@@ -182,6 +182,19 @@ pub static SETTINGS: [Setting; 26] = [
         ),
         "Codec of cached baskets and pages that a read has decompressed with LZMA: `recompressed`, a fast one in place of \
          it; `original`, that of the file; `both`.",
+    ),
+    live(
+        "cache_local",
+        Field::Word(
+            "`off`, `network` or `all`",
+            |config| config.cache.local.name().to_owned(),
+            |config, text| {
+                config.cache.local = CacheLocal::named(text)?;
+                Some(())
+            },
+        ),
+        "Cached files of this machine's file systems: `network`, those on a mount of NFS, Lustre, GPFS, CephFS, FUSE and \
+         others that machines share; `all`.",
     ),
     live(
         "cache_free",
@@ -619,6 +632,7 @@ mod tests {
                 "cache_mode" => "whole",
                 "cache_check" => "trust=12h",
                 "cache_form" => "both",
+                "cache_local" => "network",
                 "auth" => "x509,token",
                 "token_file" | "x509_proxy" => "/var/file",
                 _ if setting.kind() == Kind::Switch => "off",

@@ -181,7 +181,7 @@ impl Files {
                 guest.may_read(&name.in_folder())?;
                 let path = folder.real_path(&guest.client, name.path).await?;
                 let address = Address::local(Path::new(&path)).map_err(io::Error::other)?;
-                Ok(AskedAddress { address, lent: None })
+                Ok(AskedAddress { address, lent: None, now: None })
             }
             Files::Far(far) => far.address(guest, name).await,
         }

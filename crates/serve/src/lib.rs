@@ -108,7 +108,8 @@ impl Server {
             }
             Content::Far(forwarding) => {
                 let _inside = runtime.enter();
-                Files::Far(FarFiles::start(forwarding, vec![address, http_address])?)
+                let own = vec![address, http_address];
+                Files::Far(FarFiles::start(forwarding, own, limits.threads)?)
             }
         };
         let selector = {

@@ -1,14 +1,19 @@
-//! Patterns of servers from which a proxy may read, with the credentials that they are shown.
+//! Patterns of servers from which a proxy may read, with the credentials that they are shown, and
+//! directories of this machine.
 
 use std::fmt;
 use std::net::IpAddr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use remote::address::{Address, Scheme};
 
+use crate::access::PathParts;
 use crate::origin_credential::OriginCredential;
 
-/// A pattern of servers: `root://*.cern.ch`, `https://data.example:8443`, `host.example`, `*`.
+/// A pattern of servers: `root://*.cern.ch`, `https://data.example:8443`, `host.example`, `*`. Or a
+/// directory of this machine: `file:///lustre/data`, which no other pattern stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     /// `None` for every scheme that is read.
@@ -17,6 +22,8 @@ pub struct Origin {
     /// for all hosts.
     host: String,
     port: Port,
+    /// Of this machine, with the scheme `file`; all of it for rules, whose folders stand beside.
+    directory: PathParts,
     credential: Option<Box<OriginCredential>>,
 }
 
@@ -41,6 +48,15 @@ impl FromStr for Origin {
             }
             None => (None, text),
         };
+        if scheme == Some(Scheme::Local) {
+            let is_path = place.is_empty() || place.starts_with('/');
+            let directory = PathParts::literal(place.as_bytes()).filter(|_| is_path);
+            let directory = directory.ok_or_else(|| {
+                format!("{text}: a directory of this machine is file:///PATH, without . and ..")
+            })?;
+            let host = String::new();
+            return Ok(Origin { scheme, host, port: Port::Any, directory, credential: None });
+        }
         let place = place.trim_end_matches('/').to_ascii_lowercase();
         let end_of_host = place.rfind(']').map_or(0, |bracket| bracket + 1);
         let (host, port) = match place[end_of_host..].find(':') {
@@ -69,7 +85,8 @@ impl FromStr for Origin {
         if host.is_empty() && !place.starts_with('*') {
             return Err(wrong("no host"));
         }
-        Ok(Origin { scheme, host: host.to_owned(), port, credential: None })
+        let directory = PathParts::default();
+        Ok(Origin { scheme, host: host.to_owned(), port, directory, credential: None })
     }
 }
 
@@ -77,6 +94,9 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(scheme) = self.scheme {
             write!(f, "{}://", scheme.name())?;
+        }
+        if let Some(directory) = self.directory() {
+            return write!(f, "{}", directory.display());
         }
         let star = if self.host.is_empty() || self.host.starts_with('.') { "*" } else { "" };
         write!(f, "{star}{}", self.host)?;
@@ -104,8 +124,18 @@ impl Origin {
         self.credential.as_deref()
     }
 
+    /// The directory of this machine that it is, and no server.
+    pub fn directory(&self) -> Option<PathBuf> {
+        (self.scheme == Some(Scheme::Local)).then(|| self.directory.path())
+    }
+
     /// Whether the file of this address may be read.
     pub fn allows(&self, address: &Address) -> bool {
+        if let Some(path) = address.to_local() {
+            let parts = PathParts::literal(path.as_os_str().as_bytes());
+            let is_within = parts.is_some_and(|parts| parts.is_within(&self.directory));
+            return self.scheme == Some(Scheme::Local) && is_within;
+        }
         let Some(host) = address.host() else { return false };
         let Some(port) = address.port() else { return false };
         let is_port = match self.port {
@@ -120,6 +150,10 @@ impl Origin {
 
     /// Whether every server of another pattern is one of this.
     pub fn covers(&self, other: &Origin) -> bool {
+        let are_local = [self, other].map(|one| one.scheme == Some(Scheme::Local));
+        if are_local.contains(&true) {
+            return are_local == [true; 2] && other.directory.is_within(&self.directory);
+        }
         let is_host = match self.host.starts_with('.') {
             true => other.host.ends_with(&self.host),
             false => self.host.is_empty() || self.host == other.host,
@@ -136,6 +170,9 @@ impl Origin {
 
     /// Whether it stands for a place that a server sends on to.
     pub fn has_place(&self, host: &str, port: u16) -> bool {
+        if self.scheme == Some(Scheme::Local) {
+            return false;
+        }
         let is_usual = |scheme: Scheme| usual_port(scheme) == Some(port);
         let all = [Scheme::Root, Scheme::Roots, Scheme::Http, Scheme::Https];
         let is_port = match self.port {
@@ -170,6 +207,7 @@ pub fn scheme(name: &str) -> Option<Scheme> {
         "roots" | "xroots" => Scheme::Roots,
         "http" | "dav" => Scheme::Http,
         "https" | "davs" => Scheme::Https,
+        "file" => Scheme::Local,
         _ => return None,
     })
 }
@@ -210,16 +248,42 @@ mod tests {
             ("h", "https://h:8443/f", false),
             ("*", "https://any:8443/f", true),
             ("*", "/local/file", false),
+            ("localhost", "/local/file", false),
+            ("file:///lustre/data/", "/lustre/data/f", true),
+            ("file:///lustre/data", "file:///lustre//data/a/f", true),
+            ("file:///lustre/data", "/lustre/database", false),
+            ("file:///lustre/data", "/lustre/data/../f", false),
+            ("file:///lustre/data", "root://lustre//lustre/data/f", false),
+            ("file://", "/any/file", true),
             ("root://[::1]:2094", "root://[::1]:2094//f", true),
             ("http://[::1]:2094", "http://[::1]:2094/f", true),
         ] {
             assert_eq!(allows(pattern, address), wanted, "{pattern} {address}");
         }
         for wrong in
-            ["", "root://", "ftp://h", "root://a*b", "root://*b", "h:0", "h:x", "h/path", "u@h"]
+            ["", "root://", "file://lustre/data", "file:///a/../b", "ftp://h", "root://a*b", "root://*b", "h:0", "h:x", "h/path", "u@h"]
         {
             assert!(wrong.parse::<Origin>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_directory_is_no_server() {
+        let read = |text: &str| text.parse::<Origin>().unwrap();
+        let directory = read("file:///lustre/data");
+        assert_eq!(directory.directory(), Some(PathBuf::from("/lustre/data")));
+        assert_eq!(read("*").directory(), None);
+        assert!(!directory.has_place("any", 1094) && !directory.is_here());
+        for (one, other, wanted) in [
+            ("file:///lustre", "file:///lustre/data", true),
+            ("file:///lustre/data", "file:///lustre", false),
+            ("*", "file:///lustre", false),
+            ("file:///lustre", "*", false),
+        ] {
+            assert_eq!(read(one).covers(&read(other)), wanted, "{one} {other}");
+        }
+        let error = directory.with_credential(OriginCredential::Token("/t".into())).unwrap_err();
+        assert!(error.contains("file:///lustre/data"), "{error}");
     }
 
     #[test]

@@ -44,6 +44,7 @@ impl OriginCredential {
             (OriginCredential::Ccache(_), Some(Scheme::Http | Scheme::Https)) => {
                 "a Kerberos ticket is shown to servers of XRootD only"
             }
+            (_, Some(Scheme::Local)) => "a directory of this machine is shown no credential",
             (_, Some(Scheme::Http)) => "no credential is shown without TLS: write https://",
             _ => return Ok(()),
         };

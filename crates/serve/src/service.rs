@@ -77,7 +77,7 @@ impl Server {
                 }
                 let _inside = runtime.enter();
                 let own = (config.address, config.port).into();
-                FarFiles::start(forwarding, vec![own]).map(drop)
+                FarFiles::start(forwarding, vec![own], 1).map(drop)
             }
         }
     }

@@ -238,8 +238,9 @@ impl Cache {
     /// Why a read of a file now would be served from the cache or not, in sentences.
     pub fn explain(&self, url: &Address) -> Vec<String> {
         let mut lines = Vec::new();
-        if url.is_local() {
-            lines.push("it is a file of this machine, of which nothing is cached".to_owned());
+        if !self.keeps(std::slice::from_ref(url)) {
+            let local = self.inner.config.local.name();
+            lines.push(format!("it is a file of this machine, of which nothing is cached: cache_local is {local}"));
             return lines;
         }
         let config = &self.inner.config;
@@ -252,6 +253,9 @@ impl Cache {
         };
         let entry = self.entry(name.content, name.info, name.checked);
         let age = seconds_since_1970().saturating_sub(entry.checked);
+        if url.is_local() {
+            lines.push("it is a file of this machine, which is looked at in each open".to_owned());
+        }
         lines.push(match self.believes(&entry) {
             true => format!("its server was asked {age} s ago: it is not asked again"),
             false => format!("its server was asked {age} s ago, and is asked in the next open"),

@@ -14,6 +14,7 @@ pub mod counters;
 pub mod evict;
 mod extents;
 pub mod format;
+pub(crate) mod local;
 mod manage;
 mod names;
 pub mod notices;
@@ -39,13 +40,15 @@ use mutex::Mutex;
 use crate::address::{Address, Identify};
 use crate::clock::seconds_since_1970;
 use crate::error::{Error, ErrorKind, Result};
-use crate::origin::{FileOrigin, number};
+use crate::origin::{FileOrigin, number, place as place_of};
 use crate::source::FileInfo;
 use crate::source::buffers::Buffers;
 use crate::source::held::HeldBytes;
 pub(crate) use content::HeldContent;
 use counters::{CacheCounters, Counting};
 use format::ContentId;
+pub use local::CacheLocal;
+use local::FileSystemOf;
 pub use manage::{CacheTotals, CachedFile, Verified};
 use names::{Name, Names, own_content, shared_content};
 use notices::Notices;
@@ -75,6 +78,8 @@ struct Inner {
     counting: Arc<Counting>,
     packer: PartPacker,
     writer: Arc<CacheWriter>,
+    /// Answers on which file system a path is.
+    file_system: FileSystemOf,
 }
 
 /// The cached part of the file at one address. Cheap to clone.
@@ -123,6 +128,14 @@ impl Cache {
     /// # Errors
     /// As [`Cache::of`].
     pub fn at(config: &CacheConfig) -> Result<Self> {
+        Cache::with_file_systems(config, local::file_system)
+    }
+
+    /// The same, with another answer to the question on which file system a path is.
+    pub(crate) fn with_file_systems(
+        config: &CacheConfig,
+        file_system: FileSystemOf,
+    ) -> Result<Self> {
         let no_folder = || Error::new(ErrorKind::InvalidArgument, "there is no folder for a cache");
         let folder = config.folder.as_ref().ok_or_else(no_folder)?;
         let data = place::claim(folder)?;
@@ -134,7 +147,7 @@ impl Cache {
         let packer = PartPacker::new(writer.clone(), counting.clone());
         let config = config.clone();
         let open = Mutex::default();
-        let inner = Inner { config, names, data, open, counting, packer, writer };
+        let inner = Inner { config, names, data, open, counting, packer, writer, file_system };
         Ok(Cache { inner: Arc::new(inner) })
     }
 
@@ -157,6 +170,20 @@ impl Cache {
         let name = self.inner.names.find(&origin.key(None))?;
         let is_chosen = name.query == origin.query();
         Some(CacheEntry { is_chosen, ..self.entry(name.content, name.info, name.checked) })
+    }
+
+    /// Whether bytes of a file at these addresses are cached: the one rule for every read. May ask
+    /// the file system of a file of this machine, which may be far away.
+    pub fn keeps(&self, urls: &[Address]) -> bool {
+        match urls.first() {
+            // The first of several locations is the nearest.
+            Some(first) if first.is_local() => {
+                let local = self.inner.config.local;
+                let mut paths = urls.iter().map(Address::to_local);
+                paths.all(|path| path.is_some_and(|path| local.keeps(path, self.inner.file_system)))
+            }
+            first => first.is_some(),
+        }
     }
 
     /// Whether an entry may be read without asking the file's server.
@@ -193,7 +220,8 @@ impl Cache {
         head: &[u8],
         identify: Option<Identify>,
     ) -> Option<CacheEntry> {
-        if at.is_local() || info.says_only_size() {
+        // A disk of this machine among servers far away is no slower than the cache.
+        if at.is_local() != origin.is_local() || info.says_only_size() {
             return None;
         }
         let is_only = origin.is_only(at);
@@ -201,7 +229,7 @@ impl Cache {
         let known = self.inner.names.find(&key);
         let own = || own_content(origin, at, info, head);
         let id = match &known {
-            Some(name) if name.info.is_still(info).is_ok() && self.begins(name, head) => {
+            Some(name) if name.info.keeps_bytes(info) && self.begins(name, head) => {
                 name.content
             }
             Some(name) => {
@@ -221,7 +249,7 @@ impl Cache {
             let is_same = name.content == id && name.info == *info && name.query == query;
             is_same && checked.saturating_sub(name.checked) < CHECKED_AGAIN
         };
-        let named = (key, at.anonymous().as_str().to_owned());
+        let named = (key, place_of(at));
         let asked = (!is_only).then(|| (origin.key(None), origin.shown()));
         for (key, address) in [Some(named), asked].into_iter().flatten() {
             if !self.inner.names.find(&key).is_some_and(is_fresh) {

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::format::ContentId;
 use crate::address::Address;
-use crate::origin::{FileOrigin, OriginKey, number};
+use crate::origin::{FileOrigin, OriginKey, number, place};
 use crate::source::FileInfo;
 use crate::store::folder::Folder;
 
@@ -96,9 +96,8 @@ impl Name {
 
     /// Whether an address is the place that this is known of, or one of several.
     pub fn is_of(&self, address: &Address) -> bool {
-        let anonymous = address.anonymous();
-        self.address == anonymous.as_str()
-            || self.address.split('|').any(|place| place == anonymous.as_str())
+        let wanted = place(address);
+        self.address == wanted || self.address.split('|').any(|place| place == wanted)
     }
 }
 
@@ -108,14 +107,12 @@ pub fn own_content(origin: &FileOrigin, at: &Address, info: &FileInfo, head: &[u
     let modified = info.modified.map_or_else(String::new, |seconds| seconds.to_string());
     let version = info.version.as_deref().unwrap_or_default();
     let size = info.size.to_string();
-    content_of(&[
-        b"own",
-        &origin.key(Some(at)),
-        size.as_bytes(),
-        modified.as_bytes(),
-        version.as_bytes(),
-        head,
-    ])
+    let key = origin.key(Some(at));
+    let mut parts =
+        vec![&b"own"[..], &key, size.as_bytes(), modified.as_bytes(), version.as_bytes(), head];
+    let status = info.status_changed.map(|(seconds, rest)| format!("{seconds}.{rest:09}"));
+    parts.extend(status.as_deref().map(str::as_bytes));
+    content_of(&parts)
 }
 
 /// The content of a file that says which one it is, by a number in its first bytes that no other

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use data_encoding::HEXLOWER;
 
 use super::format::ContentId;
+use super::local::networked;
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::folder::Folder;
 
@@ -20,25 +21,6 @@ use crate::store::folder::Folder;
 const LAYOUT: &str = "v2";
 /// Layouts of earlier versions, which are removed: their contents were shared between origins.
 const EARLIER: [&str; 1] = ["v1"];
-
-/// File systems that other machines share, by the number that `statfs` gives (linux/magic.h, and
-/// the sources of those that are not part of Linux).
-#[cfg(target_os = "linux")]
-const NETWORKED: [(u64, &str); 13] = [
-    (0x6969, "NFS"),
-    (0x517B, "SMB"),
-    (0xFF53_4D42, "CIFS"),
-    (0xFE53_4D42, "SMB2"),
-    (0x5346_414F, "AFS"),
-    (0x6B41_4653, "AFS"),
-    (0x0BD0_0BD0, "Lustre"),
-    (0x4750_4653, "GPFS"),
-    (0x00C3_6400, "Ceph"),
-    (0x6573_5546, "FUSE"),
-    (0x0102_1997, "9P"),
-    (0x1983_0326, "BeeGFS"),
-    (0xAAD7_AAEA, "PanFS"),
-];
 
 /// Makes the place of a cache within a folder that the user names; returns where contents are.
 ///
@@ -74,18 +56,6 @@ fn refused(folder: &Path, why: &str) -> Error {
     let text = format!("nothing is cached in {}: {why}", folder.display());
     Error::new(ErrorKind::InvalidArgument, text)
         .with_advice("name a folder on a disk of this machine with FARROOT_CACHE_FOLDER")
-}
-
-/// The name of a file system that is no disk of this machine.
-#[cfg(target_os = "linux")]
-pub fn networked(folder: &Path) -> Option<&'static str> {
-    let kind = rustix::fs::statfs(folder).ok()?.f_type as u64 & 0xFFFF_FFFF;
-    NETWORKED.iter().find(|(number, _)| *number == kind).map(|(_, name)| *name)
-}
-
-#[cfg(not(target_os = "linux"))]
-pub fn networked(_: &Path) -> Option<&'static str> {
-    None
 }
 
 /// Bytes that are free on the file system of a folder for this user, and all that it has.

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::local::CacheLocal;
+
 /// Which parts of read files are cached on the local disk, and when they are trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheConfig {
@@ -21,6 +23,8 @@ pub struct CacheConfig {
     pub check: CacheCheck,
     /// With which codec (`FARROOT_CACHE_FORM`).
     pub form: CacheForm,
+    /// Which files of this machine's file systems (`FARROOT_CACHE_LOCAL`).
+    pub local: CacheLocal,
 }
 
 impl CacheConfig {
@@ -40,6 +44,7 @@ impl Default for CacheConfig {
             mode: CacheMode::Touched,
             check: CacheCheck::Verify,
             form: CacheForm::Recompressed,
+            local: CacheLocal::Off,
         }
     }
 }

@@ -34,7 +34,7 @@ use mutex::RwLock;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::address::{Address, CacheUse, FileLocations, FileUse};
-use crate::cache::{Cache, CacheEntry, UnpackedPart};
+use crate::cache::{Cache, CacheEntry, CacheLocal, UnpackedPart};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -182,6 +182,11 @@ impl Fetcher {
         FileOrigin::of(urls, &self.credential_store.read())
     }
 
+    /// The same for the cache, which may have files of this machine.
+    fn cached_origin(&self, urls: &[Address]) -> FileOrigin {
+        FileOrigin::named(urls, &self.credential_store.read())
+    }
+
     /// The opens that failed a short time ago.
     pub(crate) fn failed(&self) -> &FailedOpens {
         &self.failed
@@ -239,7 +244,7 @@ impl Fetcher {
         let local = are_local(&urls);
         tracing::info!("opening {shown}");
         self.prepare_near(&locations);
-        let cached = self.cached(&locations, head, None);
+        let cached = self.cached(&locations, head, None).await;
         let opening = self.send_open(locations, head, tail, None, cached, activity);
         let opened = async { opening?.wait().await };
         let opened = opened.await.map_err(|error| error.with_url(&*shown))?;
@@ -274,7 +279,7 @@ impl Fetcher {
         let local = are_local(&urls);
         tracing::info!("opening {shown}, remembered from before");
         self.prepare_near(&locations);
-        let cached = self.cached(&locations, head, Some(&info));
+        let cached = self.cached(&locations, head, Some(&info)).await;
         let opening = self.send_open(locations, head, 0, Some(begun), cached, activity);
         let opening = opening.map_err(|error| error.with_url(&*shown))?;
         // An address of no server is refused before anything begins.
@@ -306,8 +311,8 @@ impl Fetcher {
         ranges: &[Range<u64>],
         activity: &Activity,
     ) -> Result<(RemoteFile, Wants)> {
-        let origin = self.origin(&locations.urls);
-        if self.cache().zip(origin).is_some_and(|(cache, origin)| cache.find(&origin).is_some()) {
+        let (cache, origin) = (self.cache(), self.cached_origin(&locations.urls));
+        if cache.is_some_and(|cache| cache.find(&origin).is_some()) {
             // Its cached part can be used once its server has answered.
             let file = self.open(locations, 1, 0, activity).await?;
             let wants = file.read(ranges);
@@ -340,7 +345,9 @@ impl Fetcher {
         cached: Option<Box<CacheOpen>>,
         activity: &Activity,
     ) -> Result<Opening> {
-        let key = cached.is_some().then(|| self.failed.key(&locations.urls));
+        // A file of this machine may appear at any moment.
+        let is_far = cached.as_ref().is_some_and(|cached| !cached.origin.is_local());
+        let key = is_far.then(|| self.failed.key(&locations.urls));
         // An open that the cache answers sends no request.
         let is_asked = cached.as_ref().is_none_or(|cached| cached.believed.is_none());
         if is_asked && locations.cache_use == CacheUse::Only {
@@ -364,19 +371,23 @@ impl Fetcher {
 
     /// The cache's part in the open of a file, for a caller who takes it for the one that `info`
     /// describes, if any.
-    fn cached(
+    async fn cached(
         &self,
         locations: &FileLocations,
         head: u64,
         info: Option<&FileInfo>,
     ) -> Option<Box<CacheOpen>> {
         let is_off = locations.cache_use == CacheUse::Off;
-        let asked = locations.urls.first().filter(|url| !url.is_local() && !is_off)?.clone();
+        let asked = locations.urls.first().filter(|_| !is_off)?.clone();
         let cache = self.cache()?;
-        let origin = self.origin(&locations.urls)?;
+        if !keeps(&cache, &locations.urls).await {
+            return None;
+        }
+        let origin = self.cached_origin(&locations.urls);
         let found = cache.find(&origin);
         let is_it = |entry: &CacheEntry| info.is_none_or(|info| entry.info == *info);
-        let may_believe = locations.cache_use != CacheUse::Verified;
+        // To look at a file of this machine costs little, and shows that it was replaced.
+        let may_believe = locations.cache_use != CacheUse::Verified && !origin.is_local();
         let is_believed = |entry: &CacheEntry| may_believe && is_it(entry) && cache.believes(entry);
         let believed = found.as_ref().filter(|entry| is_believed(entry));
         let believed = believed.and_then(|entry| cache.head(entry, head));
@@ -386,6 +397,17 @@ impl Fetcher {
         let identify = locations.identify;
         Some(Box::new(CacheOpen { cache, asked, origin, identify, found, loaded, believed }))
     }
+}
+
+/// Whether the cache has files at these addresses. The question may wait for a file system.
+async fn keeps(cache: &Cache, urls: &[Address]) -> bool {
+    let is_local = urls.first().is_some_and(Address::is_local);
+    if !is_local || cache.config().local != CacheLocal::Network {
+        return cache.keeps(urls);
+    }
+    let cache = cache.clone();
+    let urls = urls.to_vec();
+    tokio::task::spawn_blocking(move || cache.keeps(&urls)).await.unwrap_or(false)
 }
 
 /// The cache that the settings name. Where it cannot be used, the report says why.
@@ -546,7 +568,8 @@ impl RemoteFile {
     /// Bytes of decompressed baskets and pages that may be given to [`RemoteFile::unpacked`] now; 0
     /// where the cache keeps all as it is in the file.
     pub fn unpacked_room(&self) -> u64 {
-        let cache = if self.local { None } else { self.fetcher.cache() };
+        let is_uncached = self.local && self.kept.is_none();
+        let cache = if is_uncached { None } else { self.fetcher.cache() };
         cache.map_or(0, |cache| cache.packing_room())
     }
 

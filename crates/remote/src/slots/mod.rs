@@ -141,7 +141,7 @@ impl Slots {
         let folder = Folder::new(parent, "connections");
         let folder = folder.claimed().map_err(|error| of_path(folder.path(), error))?;
         runtime::claim(folder)?;
-        if crate::cache::place::networked(folder).is_some() {
+        if crate::cache::local::networked(folder).is_some() {
             return Err(ErrorKind::Unsupported.into());
         }
         let (host, port) = server;

@@ -20,6 +20,11 @@ pub struct FileInfo {
     /// Other marks of a version, in the server's own words: the entity tag of HTTP (`ETag`), the id
     /// of XRootD's stat; of a local file its inode and its time of modification to the nanosecond.
     pub version: Option<String>,
+    /// Of a local file, when anything of it last changed (`ctime`), in seconds and nanoseconds. No
+    /// program can set it, but a change of name or of permissions counts as well: it decides about
+    /// cached bytes, and not about a file that is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status_changed: Option<(i64, i64)>,
 }
 
 impl FileInfo {
@@ -29,7 +34,12 @@ impl FileInfo {
     /// `LimitReached` for a file that is larger than any that can be read.
     pub fn new(size: u64, modified: Option<i64>, version: Option<String>) -> Result<Self> {
         check_size(size)?;
-        Ok(FileInfo { size, modified, version })
+        Ok(FileInfo { size, modified, version, status_changed: None })
+    }
+
+    /// Whether bytes that were cached of the file before are those of the file now.
+    pub fn keeps_bytes(&self, now: &FileInfo) -> bool {
+        self.status_changed == now.status_changed && self.is_still(now).is_ok()
     }
 
     /// By the size alone, versions cannot be distinguished.
@@ -173,6 +183,15 @@ mod tests {
         assert!(!is_same(&tagged(1, "\"a\""), &tagged(1, "\"b\"")));
         assert!(!is_same(&tagged(1, "W/\"a\""), &tagged(2, "W/\"a\"")));
         assert!(!is_same(&tagged(1, "\"a\""), &tagged(1, "W/\"a\"")));
+    }
+
+    /// A program that writes into a file may set its time of modification back.
+    #[test]
+    fn cached_bytes_are_given_up_where_the_status_has_changed() {
+        let was = FileInfo { status_changed: Some((5, 1)), ..info(10, Some(1), Some("7")) };
+        let now = FileInfo { status_changed: Some((5, 2)), ..was.clone() };
+        assert!(was.keeps_bytes(&was) && !was.keeps_bytes(&now));
+        assert!(is_same(&was, &now), "an open file may get another name");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! system call and one event. The open files are shared by all connections of a server.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 #[cfg(target_os = "linux")]
 use std::num::NonZeroU64;
@@ -180,11 +180,19 @@ fn is_full(error: &io::Error) -> bool {
 
 /// Size and version of an open file now.
 fn info_of(file: &File) -> Result<FileInfo> {
-    let metadata = file.metadata().map_err(|error| Error::from_io(&error))?;
+    info_in(&file.metadata().map_err(|error| Error::from_io(&error))?)
+}
+
+/// Size and version of a file by the system's description.
+///
+/// # Errors
+/// `LimitReached` for a file that is larger than any that can be read.
+pub fn info_in(metadata: &Metadata) -> Result<FileInfo> {
     let modified = metadata.mtime();
     let nanoseconds = metadata.mtime_nsec();
     let version = format!("inode {}, {nanoseconds} ns", metadata.ino());
-    FileInfo::new(metadata.len(), Some(modified), Some(version))
+    let info = FileInfo::new(metadata.len(), Some(modified), Some(version))?;
+    Ok(FileInfo { status_changed: Some((metadata.ctime(), metadata.ctime_nsec())), ..info })
 }
 
 impl Server for LocalServer {

@@ -1,5 +1,9 @@
 //! Names of files as rules see them: the parts of a path, compared whole.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
 use percent_encoding::percent_decode_str;
 use remote::address::{Address, Scheme};
 
@@ -37,6 +41,12 @@ impl PathParts {
         Some(PathParts(rest.to_vec()))
     }
 
+    /// The absolute path of these parts.
+    pub fn path(&self) -> PathBuf {
+        let root = PathBuf::from("/");
+        self.0.iter().fold(root, |path, part| path.join(OsStr::from_bytes(part)))
+    }
+
     /// Whether this is a folder, or what is in it.
     pub fn is_within(&self, folder: &PathParts) -> bool {
         self.0.starts_with(&folder.0)
@@ -64,6 +74,10 @@ impl ServedPlace {
     pub fn of_far(address: &Address) -> Self {
         let parts = match address.scheme() {
             Scheme::Root | Scheme::Roots => PathParts::literal(address.path().as_bytes()),
+            Scheme::Local => {
+                let path = address.to_local().unwrap_or(Path::new(""));
+                PathParts::literal(path.as_os_str().as_bytes())
+            }
             _ => PathParts::escaped(&address.path()),
         };
         ServedPlace::Far(Box::new(address.clone()), parts)
@@ -164,6 +178,11 @@ mod tests {
             ("root://h//store", "root://h//%73tore/f", false),
             ("root://h", "root://h//%73tore/f", true),
             ("root://h", "root://h//a/../store/f", false),
+            ("file:///lustre/data", "/lustre/data/f", true),
+            ("file:///lustre/data", "/lustre/database/f", false),
+            ("file:///lustre/data", "root://h//lustre/data/f", false),
+            ("*", "/lustre/data/f", false),
+            ("*/lustre", "/lustre/data/f", false),
         ] {
             assert_eq!(is_in(pattern, address), wanted, "{pattern} {address}");
         }
@@ -195,6 +214,9 @@ mod tests {
             ("root://h", "root://h:1094", true),
             ("/metrics", "/metrics", true),
             ("*", "/metrics", false),
+            ("*", "file:///lustre", false),
+            ("file:///lustre", "file:///lustre/data", true),
+            ("file:///lustre/data", "file:///lustre", false),
         ] {
             let read = |text| PlacePattern::parse(text, true).unwrap();
             assert_eq!(read(one).covers(&read(other)), wanted, "{one} {other}");

@@ -8,6 +8,7 @@ use remote::address::{Address, CacheUse, CallAccess, with_access};
 use remote::clock::seconds_since_1970;
 use secrecy::ExposeSecret;
 
+use super::mounts::MountedFile;
 use super::{AskedAddress, FarFiles, failure};
 use crate::access::{Denial, Proved, Visitor};
 use crate::guest::Guest;
@@ -26,23 +27,28 @@ impl FarFiles {
         address: Address,
         cache_use: CacheUse,
     ) -> io::Result<AskedAddress> {
+        if address.is_local() {
+            let MountedFile { address, info } = self.0.mounts.file(guest, &address).await?;
+            return Ok(AskedAddress { address, lent: None, now: Some(info) });
+        }
         let mut origins = self.0.origins.iter().filter(|origin| origin.allows(&address));
         let credential = origins.next().and_then(|origin| origin.credential());
         let kept = match credential {
-            None => return Ok(AskedAddress { address, lent: None }),
+            None => return Ok(AskedAddress { address, lent: None, now: None }),
             Some(OriginCredential::Passthrough(kept)) => *kept,
             Some(OriginCredential::Token(path)) => {
                 let credential_store = self.0.engine.config().credential_store;
                 let lent =
                     self.0.service_tokens.lent(path, &credential_store).await.map_err(failure)?;
                 let address = Address::parse(&lent.on(address.as_str())).map_err(failure)?;
-                return Ok(AskedAddress { address, lent: Some(lent) });
+                return Ok(AskedAddress { address, lent: Some(lent), now: None });
             }
             Some(of_proxy) => {
                 let choice = of_proxy.choice().unwrap_or_default();
                 let access = CallAccess { choice, ..CallAccess::default() };
                 let address = Address::parse(&with_access(address.as_str(), &access));
-                return Ok(AskedAddress { address: address.map_err(failure)?, lent: None });
+                let address = address.map_err(failure)?;
+                return Ok(AskedAddress { address, lent: None, now: None });
             }
         };
         let bearer = guest.visitor.bearer.as_ref();
@@ -72,7 +78,7 @@ impl FarFiles {
                 }
             },
         }
-        Ok(AskedAddress { address: asked, lent })
+        Ok(AskedAddress { address: asked, lent, now: None })
     }
 }
 

@@ -10,6 +10,7 @@ mod credential;
 mod failure;
 mod log;
 mod metrics;
+mod mounts;
 mod name;
 mod origins;
 mod passthrough;
@@ -33,9 +34,10 @@ use engine::{Arrivals, Engine, Watched, Ways};
 use mutex::Mutex;
 use prometheus_client::metrics::histogram::Histogram;
 use remote::address::{Address, CacheUse, LentToken};
-use remote::cache::CacheForm;
+use remote::cache::{CacheForm, CacheLocal};
 use remote::credentials::Choice;
 use remote::report::Report;
+use remote::source::FileInfo;
 use remote::source::network::{Network, Tcp};
 use remote::{Algorithm, Checksum, Error, ErrorKind};
 use secrecy::SecretString;
@@ -43,6 +45,7 @@ use tokio::time::Instant;
 
 use self::account::Account;
 use self::log::AccessLog;
+use self::mounts::Mounts;
 use self::passthrough::OriginAnswers;
 use self::service_tokens::ServiceTokens;
 use self::written::WrittenFiles;
@@ -104,6 +107,7 @@ pub struct FarFiles(Arc<Inner>);
 struct Inner {
     engine: Engine,
     origins: Vec<Origin>,
+    mounts: Mounts,
     secret: Option<SecretString>,
     /// Files that stay open for later clients, by the whole address with its query: another token
     /// may get another answer.
@@ -124,6 +128,8 @@ pub struct AskedAddress {
     pub address: Address,
     /// The token that the origin is shown, as long as the address is used.
     pub lent: Option<Arc<LentToken>>,
+    /// Of a file of a mount, what it is now.
+    pub now: Option<FileInfo>,
 }
 
 /// A file that stays open at its origin for a while when no client has it.
@@ -164,12 +170,17 @@ struct ClientFile {
 }
 
 impl FarFiles {
-    /// Reads from origins by the settings, on the present tokio runtime. `own` is where this proxy
-    /// listens.
+    /// Reads from origins by the settings, on the present tokio runtime, and from mounts on so many
+    /// threads. `own` is where this proxy listens.
     ///
     /// # Errors
-    /// `InvalidInput` where a secret would be sent over a network.
-    pub fn start(forwarding: &Forwarding, own: Vec<SocketAddr>) -> io::Result<Self> {
+    /// `InvalidInput` where a secret would be sent over a network, and for a mount that is no
+    /// directory.
+    pub fn start(
+        forwarding: &Forwarding,
+        own: Vec<SocketAddr>,
+        threads: usize,
+    ) -> io::Result<Self> {
         let Forwarding { mut settings, mut origins, secret, access_log } = forwarding.clone();
         let is_shared = own.iter().any(|own| !own.ip().is_loopback());
         if is_shared && secret.is_some() {
@@ -190,6 +201,11 @@ impl FarFiles {
         }
         let may_be_here = !is_shared || origins.iter().any(Origin::is_here);
         let refusal = move |address| origins::refusal(address, &own, may_be_here);
+        let mounts = Mounts::new(&origins, (threads / 4).max(1))?;
+        if !mounts.is_empty() {
+            // No other files of this machine are read here.
+            settings.cache.local = CacheLocal::All;
+        }
         if settings.cache.form == CacheForm::Recompressed {
             // Most clients take bytes as they are in the file.
             settings.cache.form = CacheForm::Both;
@@ -210,6 +226,7 @@ impl FarFiles {
         let inner = Inner {
             engine,
             origins,
+            mounts,
             secret,
             kept,
             written,
@@ -239,18 +256,18 @@ impl FarFiles {
         rules: CacheRules,
     ) -> io::Result<FarFile> {
         let begin = Instant::now();
-        let AskedAddress { address, lent: _lent } =
-            self.served(guest, name, rules.cache_use).await?;
+        let asked = self.served(guest, name, rules.cache_use).await?;
+        let address = &asked.address;
         let place = guest.client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
-        let opened = self.opened(&address, rules.cache_use).await.map_err(failure)?;
+        let opened = self.opened_now(&asked, rules.cache_use).await.map_err(failure)?;
         let was_too_old = is_too_old(&opened.0, &opened.1, rules.age_max);
         let (origin, watched) = match was_too_old {
-            true => self.opened_anew(&address, rules.cache_use).await.map_err(failure)?,
+            true => self.opened_anew(address, rules.cache_use).await.map_err(failure)?,
             false => opened,
         };
         let account = &self.0.account;
         account.opened();
-        let label = account.label(&address);
+        let label = account.label(address);
         let seconds = begin.elapsed().as_secs_f64();
         account.open_times.get_or_create(&label).observe(seconds);
         let client_file = ClientFile {
@@ -273,9 +290,8 @@ impl FarFiles {
     /// # Errors
     /// As for [`open`](Self::open).
     pub async fn stat(&self, guest: &Guest, name: Name<'_>) -> io::Result<Stat> {
-        let AskedAddress { address, lent: _lent } =
-            self.served(guest, name, CacheUse::Usual).await?;
-        Ok(self.opened(&address, CacheUse::Usual).await.map_err(failure)?.0.stat)
+        let asked = self.served(guest, name, CacheUse::Usual).await?;
+        Ok(self.opened_now(&asked, CacheUse::Usual).await.map_err(failure)?.0.stat)
     }
 
     /// The checksum that the origin keeps of the file.
@@ -288,8 +304,11 @@ impl FarFiles {
         name: Name<'_>,
         algorithm: Algorithm,
     ) -> io::Result<Checksum> {
-        let AskedAddress { address, lent: _lent } =
+        let AskedAddress { address, lent: _lent, .. } =
             self.served(guest, name, CacheUse::Usual).await?;
+        if address.is_local() {
+            return self.0.mounts.checksum(guest, &address, algorithm).await;
+        }
         let remote = self.0.engine.remote();
         remote.checksum(address.as_str(), Some(algorithm)).await.map_err(failure)
     }
@@ -364,6 +383,11 @@ impl FarFiles {
 
     /// Whether a client may read the file of an address, which another file may have named.
     pub async fn allows(&self, guest: &Guest, address: &Address) -> bool {
+        let named = match address.is_local() {
+            true => self.0.mounts.named(guest.client.address(), address).await,
+            false => Some(address.clone()),
+        };
+        let Some(address) = &named else { return false };
         let is_forwarded = self.0.origins.iter().any(|origin| origin.allows(address));
         is_forwarded
             && guest.may_read(&ServedPlace::of_far(address)).is_ok()
@@ -429,6 +453,11 @@ impl FarFiles {
     /// As for [`open`](Self::open), of a name that no client may be sent to.
     pub async fn to_write(&self, guest: &Guest, name: Name<'_>) -> io::Result<Address> {
         let address = self.forwarded(guest, name)?;
+        if address.is_local() {
+            let text = "this proxy writes nothing, and no server has this file";
+            let error = Error::new(ErrorKind::Unsupported, text);
+            return Err(failure(error.with_advice("write it on the mount itself")));
+        }
         self.0.written.lock().add(&address);
         let is_it = |key: &str| key.split('?').next() == address.as_str().split('?').next();
         let was_open = {
@@ -505,6 +534,21 @@ impl FarFiles {
         Ok((file, watched))
     }
 
+    /// As [`opened`](Self::opened), of a file of a mount as it is now.
+    async fn opened_now(
+        &self,
+        asked: &AskedAddress,
+        cache_use: CacheUse,
+    ) -> remote::Result<(Arc<OriginFile>, Watched)> {
+        let opened = self.opened(&asked.address, cache_use).await?;
+        match &asked.now {
+            Some(now) if !opened.1.info().keeps_bytes(now) => {
+                self.opened(&asked.address, CacheUse::Verified).await
+            }
+            _ => Ok(opened),
+        }
+    }
+
     /// As [`opened`](Self::opened), after a request to the origin: the open file is too old for the
     /// client.
     ///
@@ -573,7 +617,7 @@ impl OriginFile {
 fn stat_of(file: &Watched) -> Stat {
     let info = file.info();
     let mut hasher = DefaultHasher::new();
-    (file.url(), info.size, info.modified, &info.version).hash(&mut hasher);
+    (file.url(), info.size, info.modified, &info.version, info.status_changed).hash(&mut hasher);
     if info.says_only_size() {
         (std::process::id(), file.opened_before()).hash(&mut hasher);
     }

@@ -4,8 +4,10 @@
 //! have it, and over HTTP `/https://origin/path?query`. A proxy of one user wants its secret in
 //! front: `/k-SECRET/root://...`, since every user of a machine can connect to its loopback.
 
+use std::path::Path;
+
 use percent_encoding::percent_decode;
-use remote::address::Address;
+use remote::address::{Address, Scheme};
 use remote::{Error, ErrorKind, Result};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -71,6 +73,9 @@ pub fn address_of(name: Name<'_>, secret: Option<&SecretString>) -> Result<Addre
     if leads_elsewhere(place) {
         return Err(wrong("a path that leads upwards, or hides what it is"));
     }
+    if scheme == Scheme::Local {
+        return mounted(place, name.is_encoded).ok_or_else(|| wrong("a path that is no text"));
+    }
     let is_xrootd = scheme.name().starts_with("root");
     if !is_xrootd && text.contains('#') {
         return Err(wrong("a fragment, which origins never see: %23 stands for a # in a name"));
@@ -95,6 +100,21 @@ pub fn address_of(name: Name<'_>, secret: Option<&SecretString>) -> Result<Addre
         true => Err(wrong("a Metalink, which is read without a proxy")),
         false => Ok(address),
     }
+}
+
+/// The file of this machine that a path names; the query of its address is of the request alone.
+fn mounted(place: &str, is_encoded: bool) -> Option<Address> {
+    let decoded = match is_encoded {
+        true => percent_decode(place.as_bytes()).decode_utf8().ok()?,
+        false => place.into(),
+    };
+    let separators = |text: &str| text.matches(['/', '\\']).count();
+    // What is escaped is part of a name, and none has these.
+    let is_name = separators(&decoded) == separators(place) && !decoded.contains('\\');
+    let is_text = !decoded.chars().any(char::is_control);
+    let path = Path::new("/").join(&*decoded);
+    let address = Address::local(&path).ok().filter(|_| is_name && is_text)?;
+    (!remote::is_metalink(&address)).then_some(address)
 }
 
 /// The address without the token by which a client proves to this proxy who it is.
@@ -169,6 +189,10 @@ mod tests {
             ("/davs:/h:8443/f?x=1&y", true, "https://h:8443/f?x=1&y"),
             ("/root://h//f?", false, "root://h//f"),
             ("/root://h//a..b/...", false, "root://h//a..b/..."),
+            ("/file:///lustre/f%20g", false, "/lustre/f%20g"),
+            ("//file:/lustre//f?authz=x", false, "/lustre//f"),
+            ("/file:///lustre/f%20g%23", true, "/lustre/f g#"),
+            ("/file:///etc/passwd", true, "/etc/passwd"),
         ] {
             assert_eq!(over(written, is_encoded).unwrap(), wanted, "{written}");
         }
@@ -180,7 +204,11 @@ mod tests {
             "",
             "/",
             "/f.root",
-            "/file:///etc/passwd",
+            "/file:///a/../b",
+            "/file:///a/%2e%2e/b",
+            "/file:///a\\b",
+            "/file:///f|/etc/passwd",
+            "/file:///f.meta4",
             "/s3://b/k",
             "/root://",
             "/root://h//a/../b",
@@ -205,6 +233,13 @@ mod tests {
                 let error = over(written, is_encoded).expect_err(written);
                 assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{written}");
             }
+        }
+    }
+
+    #[test]
+    fn an_escaped_separator_is_no_part_of_a_name() {
+        for written in ["/file:///a%2Fb", "/file:///a%5cb", "/file:///a%0ab", "/file:///a%ffb"] {
+            assert!(over(written, true).is_err(), "{written}");
         }
     }
 

@@ -10,6 +10,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use remote::source::FileInfo;
 use remote::{Algorithm, Checksum, Hasher};
 
 use self::changes::{Claims, Writing};
@@ -105,9 +106,21 @@ impl FolderFiles {
     /// # Errors
     /// As for [`open`](Self::open); `Unsupported` for a path that is no text.
     pub async fn real_path(&self, client: &Client, path: impl AsRef<Path>) -> io::Result<String> {
+        Ok(self.real_file(client, path).await?.0)
+    }
+
+    /// The same with the file's size and version, for the cache of a reader.
+    ///
+    /// # Errors
+    /// As for [`real_path`](Self::real_path).
+    pub async fn real_file(
+        &self,
+        client: &Client,
+        path: impl AsRef<Path>,
+    ) -> io::Result<(String, FileInfo)> {
         let folder = self.folder.clone();
         let path = path.as_ref().to_owned();
-        self.turns.run(client.address(), move || folder.real_path(&path)).await
+        self.turns.run(client.address(), move || folder.real_file(&path)).await
     }
 
     /// The path in the folder of a path of this machine, which is one of a served file.

@@ -9,6 +9,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use remote::source::FileInfo;
+use remote::source::local::info_in;
 use rustix::io::Errno;
 
 /// A folder, its files readable by anyone who connects.
@@ -125,16 +127,18 @@ impl Folder {
         Ok(inside.to_owned())
     }
 
-    /// The real path of a file, for a reader in this process.
+    /// The real path of a file, for a reader in this process, with its size and version.
     ///
     /// # Errors
     /// As for [`open`](Self::open); `Unsupported` for a path that is no text.
-    pub fn real_path(&self, path: &Path) -> io::Result<String> {
+    pub fn real_file(&self, path: &Path) -> io::Result<(String, FileInfo)> {
         let real = self.resolve(path)?;
         match fs::metadata(&real)? {
             kind if kind.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
             kind if kind.is_file() => {
-                real.into_os_string().into_string().map_err(|_| io::ErrorKind::Unsupported.into())
+                let real = real.into_os_string().into_string();
+                let real = real.map_err(|_| io::ErrorKind::Unsupported)?;
+                Ok((real, info_in(&kind).map_err(io::Error::other)?))
             }
             _ => Err(io::ErrorKind::Unsupported.into()),
         }
