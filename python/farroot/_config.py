@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from . import _core
@@ -21,7 +22,7 @@ def config(
     store: int | str | None = None,
     store_folder: str | os.PathLike[str] | None = None,
     cache: int | str | None = None,
-    cache_folder: str | os.PathLike[str] | None = None,
+    cache_folder: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     cache_mode: str | None = None,
     cache_check: str | None = None,
     cache_form: str | None = None,
@@ -63,7 +64,8 @@ def config(
         cache: Bytes of remote files that are kept on a disk of this machine, as a number or
             ``"20 GB"``, so that bytes that were read once are read from there; 0 keeps none.
         cache_folder: Where, an absolute path or one that begins with ``~/``, on no network file
-            system; by default in the platform's cache folder.
+            system; by default in the platform's cache folder. Several, on disks of their own,
+            are a list, or stand with colons between them; each takes as much as ``cache`` says.
         cache_mode: Which parts of a file are cached: ``"touched"``, the wanted ones; ``"whole"``,
             all of it; ``"auto"``, all of small files and of those of which more than half is
             wanted; ``"off"``, nothing.
@@ -112,5 +114,7 @@ def config(
         >>> settings = farroot.config(memory=before)
     """
     near = near_text(near)
+    if isinstance(cache_folder, Sequence) and not isinstance(cache_folder, str):
+        cache_folder = ":".join(map(os.fspath, cache_folder))
     settings = {name: without_point(value) for name, value in locals().items() if value is not None}
     return _core.configure(**settings)

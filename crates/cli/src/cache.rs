@@ -1,19 +1,22 @@
 //! `farroot cache`: parts of remote files that are cached on a disk of this machine.
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use clap::{Args, Subcommand};
-use engine::{Config, Error, ErrorKind};
+use engine::{Config, Error, ErrorKind, ReplicaUse};
 use remote::address::Address;
-use remote::cache::{Cache, CachedFile};
-use remote::display::shown;
+use remote::cache::{Cache, CacheTotals, CachedFile};
+use remote::display::{shown, shown_lines};
 use remote::parse_bytes;
 use remote::report::size;
 
 use crate::outcome::Outcome;
-use crate::reading::with_engine;
+use crate::reading::with_config;
+use crate::site::SiteFile;
 use crate::table::{lines_of_json, table, text};
+use crate::units::path;
 
 /// Show and change the cache of remote files on this machine's disk
 ///
@@ -23,6 +26,9 @@ use crate::table::{lines_of_json, table, text};
   farroot cache stat
   farroot cache evict --older-than 30")]
 pub struct CacheArguments {
+    /// The cache of the proxy with this configuration: see docs/site-cache.md
+    #[arg(long, value_name = "FILE", value_parser = path())]
+    config: Option<PathBuf>,
     #[command(subcommand)]
     verb: CacheVerb,
 }
@@ -50,6 +56,8 @@ enum CacheVerb {
         json: bool,
     },
     /// Protect the cached parts of files, later ones included, from eviction
+    ///
+    /// Pinned parts never take more than the cache may have.
     #[command(after_help = "Examples:
   farroot cache pin root://eos.example//store/nano.root
   farroot cache pin --undo root://eos.example//store/nano.root")]
@@ -60,6 +68,13 @@ enum CacheVerb {
         #[arg(long)]
         undo: bool,
     },
+    /// End the protection of files
+    #[command(after_help = "Examples:
+  farroot cache unpin root://eos.example//store/nano.root")]
+    Unpin {
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<String>,
+    },
     /// Remove the cached parts of files, or those used least
     Evict(EvictArguments),
     /// Read all that is kept, and compare it with its checksums
@@ -68,8 +83,16 @@ enum CacheVerb {
     Verify,
     /// Fetch all bytes of files that are not kept yet
     #[command(after_help = "Examples:
-  FARROOT_CACHE='20 GB' farroot cache warm root://eos.example//store/nano.root")]
-    Warm {
+  FARROOT_CACHE='20 GB' farroot cache warm root://eos.example//store/nano.root
+  farroot cache --config /etc/farroot/site.toml warm --list dataset.txt")]
+    Warm(WarmArguments),
+    /// Make replicas of ROOT files in the cache, with baskets that decompress faster
+    ///
+    /// A replica has the same trees, names and entries. A proxy serves it as
+    /// root://PROXY//fast//root://ORIGIN//path, and `farroot run --fast` reads it.
+    #[command(after_help = "Examples:
+  farroot cache convert root://eos.example//store/nano.root")]
+    Convert {
         #[arg(required = true, value_name = "FILE")]
         files: Vec<String>,
     },
@@ -80,6 +103,22 @@ enum CacheVerb {
         #[arg(value_name = "FILE")]
         file: String,
     },
+}
+
+#[derive(Debug, Args)]
+struct WarmArguments {
+    /// URLs
+    #[arg(value_name = "FILE", required_unless_present_any = ["list", "most_read"])]
+    files: Vec<String>,
+    /// A file with a URL on each line; - is standard input. Lines that begin with # do not count
+    #[arg(long, value_name = "FILE", value_parser = path())]
+    list: Option<PathBuf>,
+    /// The so many files that were read most, as far as the cache knows
+    #[arg(long, value_name = "N")]
+    most_read: Option<usize>,
+    /// Pin them, too
+    #[arg(long)]
+    pin: bool,
 }
 
 #[derive(Debug, Args)]
@@ -100,10 +139,16 @@ struct EvictArguments {
 
 /// Runs the verb.
 pub fn run(arguments: &CacheArguments) -> Outcome {
-    if let CacheVerb::Warm { files } = &arguments.verb {
-        return warm(files);
+    let mut config = Config::from_env()?;
+    if let Some(path) = &arguments.config {
+        SiteFile::read(path)?.apply_to_cache(&mut config)?;
     }
-    let config = Config::from_env()?;
+    if let CacheVerb::Warm(arguments) = &arguments.verb {
+        return warm(arguments, config);
+    }
+    if let CacheVerb::Convert { files } = &arguments.verb {
+        return convert(files, config);
+    }
     let cache = Cache::at(&config.cache)?;
     let mut out = std::io::stdout().lock();
     match &arguments.verb {
@@ -119,10 +164,11 @@ pub fn run(arguments: &CacheArguments) -> Outcome {
             } else {
                 writeln!(
                     out,
-                    "{} of {} in {}, {} of them recompressed\n{} addresses; {} segments, {} of them open or pinned; {} free",
+                    "{} of {} in {}{}, {} of them recompressed\n{} addresses; {} segments, {} of them open or pinned; {} free",
                     size(totals.disk_bytes),
                     size(totals.bytes_max),
                     shown(&totals.folder),
+                    left_out(&totals),
                     size(totals.recompressed_disk_bytes),
                     totals.addresses,
                     totals.segments,
@@ -143,6 +189,11 @@ pub fn run(arguments: &CacheArguments) -> Outcome {
                 cache.pin(&Address::parse(file)?, !undo)?;
             }
         }
+        CacheVerb::Unpin { files } => {
+            for file in files {
+                cache.pin(&Address::parse(file)?, false)?;
+            }
+        }
         CacheVerb::Evict(arguments) => {
             writeln!(out, "{} are free", size(evict(&cache, arguments)?))?;
         }
@@ -161,9 +212,16 @@ pub fn run(arguments: &CacheArguments) -> Outcome {
                 writeln!(out, "{line}")?;
             }
         }
-        CacheVerb::Warm { .. } => {}
+        CacheVerb::Warm(_) | CacheVerb::Convert { .. } => {}
     }
     Ok(())
+}
+
+fn left_out(totals: &CacheTotals) -> String {
+    match totals.disks_left_out {
+        0 => String::new(),
+        some => format!(" ({some} of {} folders cannot be used)", totals.disks),
+    }
 }
 
 fn is_off() -> Error {
@@ -185,15 +243,80 @@ fn evict(cache: &Cache, arguments: &EvictArguments) -> engine::Result<u64> {
     Ok(freed)
 }
 
-fn warm(files: &[String]) -> Outcome {
-    with_engine(async |engine| {
-        engine.remote().cache().ok_or_else(is_off)?;
-        for file in files {
-            let fetched = engine.remote().warm(file).await?;
-            writeln!(std::io::stdout(), "{}: {} were fetched", shown(file), size(fetched))?;
+/// Fetches files; one that fails leaves the others.
+fn warm(arguments: &WarmArguments, config: Config) -> Outcome {
+    let WarmArguments { files, list, most_read, pin } = arguments;
+    let mut files = files.clone();
+    if let Some(list) = list {
+        files.extend(listed(list)?);
+    }
+    with_config(config, async |engine| {
+        let cache = engine.remote().cache().ok_or_else(is_off)?;
+        files.extend(most_read.map(|count| cache.most_read(count)).unwrap_or_default());
+        let mut failed = 0;
+        for file in &files {
+            let warmed = async {
+                let fetched = engine.remote().warm(file).await?;
+                if *pin {
+                    cache.pin(&Address::parse(file)?, true)?;
+                }
+                Ok(fetched)
+            };
+            match warmed.await {
+                Ok(fetched) => {
+                    writeln!(std::io::stdout(), "{}: {} were fetched", shown(file), size(fetched))?;
+                }
+                Err(error) if files.len() == 1 => return Err(Error::into(error)),
+                Err(error) => {
+                    failed += 1;
+                    eprintln!("{}", shown_lines(&error.to_string()));
+                }
+            }
         }
-        Ok(())
+        match failed {
+            0 => Ok(()),
+            _ => Err(format!("{failed} of {} files were not fetched", files.len()).into()),
+        }
     })
+}
+
+/// Makes replicas; a file of which none can be made leaves the others.
+fn convert(files: &[String], config: Config) -> Outcome {
+    with_config(config, async |engine| {
+        let mut failed = 0;
+        for file in files {
+            match engine.replica(file, ReplicaUse::Make).await {
+                Ok(Some(replica)) => {
+                    let bytes = size(replica.size);
+                    writeln!(std::io::stdout(), "{}: a replica of {bytes}", shown(file))?;
+                }
+                Ok(None) => {
+                    failed += 1;
+                    eprintln!("{}: it is no ROOT file", shown(file));
+                }
+                Err(error) if files.len() == 1 => return Err(error.into()),
+                Err(error) => {
+                    failed += 1;
+                    eprintln!("{}", shown_lines(&error.to_string()));
+                }
+            }
+        }
+        match failed {
+            0 => Ok(()),
+            _ => Err(format!("{failed} of {} files have no replica", files.len()).into()),
+        }
+    })
+}
+
+/// The lines of a list.
+fn listed(list: &Path) -> Result<Vec<String>, String> {
+    let text = match list == Path::new("-") {
+        true => std::io::read_to_string(std::io::stdin()),
+        false => std::fs::read_to_string(list),
+    };
+    let text = text.map_err(|error| format!("{}: {error}", list.display()))?;
+    let lines = text.lines().map(str::trim);
+    Ok(lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned).collect())
 }
 
 fn listing(files: &[CachedFile]) -> String {

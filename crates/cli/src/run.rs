@@ -48,6 +48,10 @@ pub struct RunArguments {
     /// Append a line of JSON to this file for each file that is closed; - is standard error
     #[arg(long, value_name = "FILE", value_parser = path())]
     access_log: Option<PathBuf>,
+    /// Read replicas of the files, with baskets that decompress faster: the first read of a file
+    /// makes one in the cache, which takes as long as to copy it (see docs/cache.md)
+    #[arg(long)]
+    fast: bool,
     /// Say nothing at the end
     #[arg(short, long)]
     quiet: bool,
@@ -81,13 +85,22 @@ enum Proxy {
 pub fn run(arguments: &RunArguments) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot wait for a command: {error}"))?;
+    if arguments.fast && remote::cache::Cache::of(&remote::Config::from_env()?.cache)?.is_none() {
+        let why = "--fast keeps replicas in the cache, and there is none: FARROOT_CACHE says how \
+                   much is kept, as FARROOT_CACHE=\"20 GB\"";
+        return Err(why.to_owned().into());
+    }
     let is_alone = arguments.alone || arguments.access_log.is_some();
     let claim = if is_alone { None } else { runtime.block_on(join_or_start()) };
     let proxy = claim.map_or_else(|| own(arguments), |claim| Ok(Proxy::Shared(claim)))?;
     let chosen = std::env::var_os("XRD_PLUGINCONFDIR").filter(|folder| !folder.is_empty());
     // Not the secret itself: every user sees names in a folder for temporary files.
     let id = format!("{}-{}", std::process::id(), &random_text()?[..8]);
-    let prefixes = Prefixes { root: proxy.root(), http: proxy.http() };
+    let fast = if arguments.fast { "fast/" } else { "" };
+    let prefixes = Prefixes {
+        root: format!("{}{fast}", proxy.root()),
+        http: format!("{}{fast}", proxy.http()),
+    };
     let folder = PrivateFolder::new(&id, &prefixes, chosen.as_ref().map(AsRef::as_ref))
         .map_err(|error| format!("cannot write the client plug-in's configuration: {error}"))?;
     let ended = runtime.block_on(async {

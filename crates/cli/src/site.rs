@@ -9,6 +9,7 @@ use std::time::Duration;
 use ::serve::{
     AccessRule, ClusterSettings, IssuerSettings, Nodes, Origin, OriginCredential, Protection,
 };
+use remote::cache::CacheLocal;
 use remote::settings::Setting;
 use serde::Deserialize;
 use serde_json::Value;
@@ -232,6 +233,18 @@ impl SiteFile {
         Ok(Some(settings))
     }
 
+    /// The same for commands on the cache of the proxy, which has files of its mounts.
+    ///
+    /// # Errors
+    /// As for [`apply`](Self::apply).
+    pub fn apply_to_cache(&self, config: &mut remote::Config) -> Result<(), String> {
+        self.apply(config)?;
+        if self.origins()?.iter().any(|origin| origin.directory().is_some()) {
+            config.cache.local = CacheLocal::All;
+        }
+        Ok(())
+    }
+
     /// Puts the settings of the file into those of the process. A variable that is set counts more.
     ///
     /// # Errors
@@ -247,6 +260,11 @@ impl SiteFile {
                 Value::String(text) => text.clone(),
                 Value::Bool(is_on) => if *is_on { "on" } else { "off" }.to_owned(),
                 Value::Number(number) => number.to_string(),
+                Value::Array(list) if setting.is_list() => {
+                    let text = |one: &Value| one.as_str().map(str::to_owned);
+                    let texts: Option<Vec<String>> = list.iter().map(text).collect();
+                    texts.ok_or_else(|| named(setting.wrong(&value.to_string())))?.join(":")
+                }
                 other => return Err(named(setting.wrong(&other.to_string()))),
             };
             setting.set_text(config, &text).map_err(named)?;
@@ -282,6 +300,17 @@ mod tests {
         site.apply(&mut config).unwrap();
         assert_eq!(config.cache.bytes_max, 2_000_000_000_000);
         assert_eq!(config.connections_max, 8);
+    }
+
+    #[test]
+    fn a_cache_has_a_folder_on_each_disk() {
+        let site = read("[settings]\ncache_folder = ['/ssd1', '/ssd2']\n").unwrap();
+        let mut config = remote::Config::default();
+        site.apply(&mut config).unwrap();
+        let folders: Vec<&Path> = config.cache.folders().collect();
+        assert_eq!(folders, ["/ssd1", "/ssd2"].map(Path::new));
+        let site = read("[settings]\ncache_folder = ['/ssd1', 2]\n").unwrap();
+        assert!(site.apply(&mut config).is_err());
     }
 
     #[test]

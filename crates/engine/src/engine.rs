@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use remote::address::{CacheUse, split_object};
+use remote::cache::Replica;
 use remote::source::diagnose::Finding;
 use remote::source::network::{Network, Tcp};
 use remote::{Config, Error, ErrorKind, Remote, Result, fetch, report};
@@ -40,9 +41,10 @@ use crate::read::watch::used::Used;
 use crate::read::watch::{Watched, Watches};
 use crate::write::copy::{MergeOptions, MergeProgress, MergeReport};
 use crate::write::merge::merge;
+use crate::write::replica::replica;
 use crate::write::skim::parquet::ParquetLibrary;
 use crate::write::skim::{SkimOptions, SkimReport, skim, skim_to_parquet};
-use crate::write::{FileOutput, WriteOptions};
+use crate::write::{FileOutput, ReplicaUse, WriteOptions};
 
 /// Owns the connections, the threads and the one memory budget. Cheap to clone; files that it has
 /// opened can be read as long as one of its clones lives.
@@ -432,6 +434,20 @@ impl Engine {
         let inputs = inputs.to_vec();
         let options = options.clone();
         merge(&self.inner.session, output, inputs, options, progress).boxed()
+    }
+
+    /// The replica of a file in the cache, with baskets that programs decompress faster: see
+    /// [`ReplicaUse`]. `None` where it is not there and not to be made, and for what is no ROOT
+    /// file.
+    ///
+    /// # Errors
+    /// `InvalidArgument` without a cache; why the file cannot be read, or the replica be kept.
+    pub fn replica<'a>(
+        &'a self,
+        address: &'a str,
+        replica_use: ReplicaUse,
+    ) -> BoxFuture<'a, Result<Option<Replica>>> {
+        replica(&self.inner.session, address, replica_use).boxed()
     }
 
     /// Writes some columns and entries of tables to a new file, in the order of the sources. Trees'

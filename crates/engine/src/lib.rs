@@ -84,5 +84,6 @@ pub use rootfile::{object, tree::BranchId, tree::FriendPlace, tree::TreeIndex};
 pub use write::{ClusterCounts, InputEntries, MergeOptions, MergeProgress, MergeReport, Missing};
 pub use write::{FileOutput, GrownTable, TableOutput, TablePart, TableReport, copied};
 pub use write::{ParquetFile, ParquetLibrary, ParquetWriter};
+pub use write::ReplicaUse;
 pub use write::{SkimOptions, SkimReport, TableFormat};
 pub use write::{WriteOptions, WriteProgress, WriteReport};

@@ -70,6 +70,9 @@ use source::{diagnose, one_shot};
 /// A file is fetched for the cache in pieces of so many bytes.
 const WARM_BYTES: u64 = 1 << 20;
 
+/// So many pieces are fetched together where the disk is slower than the servers.
+const WARM_PIECES: usize = 16;
+
 /// Owns the connections and the one memory budget. Cheap to clone.
 #[derive(Clone)]
 pub struct Remote {
@@ -170,6 +173,18 @@ impl Remote {
         self.open_bytes_at(self.locations(address).await?).await
     }
 
+    /// As [`Remote::open_bytes`], of a file at these locations, with another use of the cache.
+    ///
+    /// # Errors
+    /// Why the file cannot be opened.
+    pub async fn open_bytes_with(
+        &self,
+        locations: FileLocations,
+        cache_use: address::CacheUse,
+    ) -> Result<RemoteFile> {
+        self.open_bytes_at(FileLocations { cache_use, ..locations }).await
+    }
+
     async fn open_bytes_at(&self, locations: FileLocations) -> Result<RemoteFile> {
         let locations = FileLocations { file_use: FileUse::Copied, ..locations };
         let activity = Activity::begin(self.trace(), Phase::Connecting, None);
@@ -211,22 +226,37 @@ impl Remote {
     /// many came from the file's servers.
     ///
     /// # Errors
-    /// Why the file cannot be read; `InvalidArgument` without a cache.
+    /// Why the file cannot be read; `InvalidArgument` without a cache; `Unsupported` for a file
+    /// that is not cached; `LimitReached` where the cache has no room for all of it.
     pub async fn warm(&self, address: &str) -> Result<u64> {
         let no_cache = || Error::new(ErrorKind::InvalidArgument, "there is no cache to fill");
         let cache = self.cache().ok_or_else(no_cache)?;
         let before = cache.counters();
         let file = self.open_bytes(address).await?;
-        let want = |at: u64| {
-            let range = at * WARM_BYTES..file.info().size.min((at + 1) * WARM_BYTES);
-            let cost = range.end - range.start;
-            fetch::Want { range, cost, urgency: fetch::Urgency::Demand, order: at }
-        };
-        let mut wants = file.want((0..file.info().size.div_ceil(WARM_BYTES)).map(want).collect());
-        while let Some(delivery) = wants.next().await {
-            delivery?;
+        if file.checked().is_none() {
+            let text = "the cache does not have such files: nothing says when this one has changed, \
+                        or it is on this machine";
+            return Err(Error::new(ErrorKind::Unsupported, text).with_url(file.url()));
         }
+        let size = file.info().size;
+        let pieces = (0..size.div_ceil(WARM_BYTES))
+            .map(|at| at * WARM_BYTES..size.min((at + 1) * WARM_BYTES));
+        let missing = || pieces.clone().filter(|piece| !file.is_held(piece)).collect::<Vec<_>>();
+        fetch_for_cache(&file, &missing()).await?;
         cache.flush();
+        // Bytes that come faster than the disk takes them are not cached: now some at a time.
+        for some in missing().chunks(WARM_PIECES) {
+            fetch_for_cache(&file, some).await?;
+            cache.flush();
+        }
+        let left: u64 = missing().iter().map(|piece| piece.end - piece.start).sum();
+        if left > 0 {
+            let left = report::size(left);
+            let text = format!("the cache has no room for {left} of it: the rest is open or pinned");
+            return Err(Error::new(ErrorKind::LimitReached, text).with_url(file.url()).with_advice(
+                "let FARROOT_CACHE say more, end pins (`farroot cache unpin`), or evict files",
+            ));
+        }
         let after = cache.counters();
         Ok(after.missed_bytes - before.missed_bytes)
     }
@@ -240,4 +270,17 @@ impl Remote {
     pub fn report(&self) -> Report {
         Report::new(self.trace(), None)
     }
+}
+
+/// Reads ranges of a file, whose bytes go to the cache on their way.
+async fn fetch_for_cache(file: &RemoteFile, ranges: &[Range<u64>]) -> Result<()> {
+    let want = |(order, range): (u64, &Range<u64>)| {
+        let cost = range.end - range.start;
+        fetch::Want { range: range.clone(), cost, urgency: fetch::Urgency::Demand, order }
+    };
+    let mut wants = file.want((0..).zip(ranges).map(want).collect());
+    while let Some(delivery) = wants.next().await {
+        delivery?;
+    }
+    Ok(())
 }

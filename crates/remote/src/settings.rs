@@ -3,7 +3,8 @@
 //! The `FARROOT_*` variables, the keywords of Python's `farroot.config`, the checks of both and the
 //! table in `docs/settings.md` are this list. The defaults are those of [`Config`].
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -44,6 +45,8 @@ enum Field {
     Word(&'static str, fn(&Config) -> String, fn(&mut Config, &str) -> Option<()>),
     Hosts(fn(&mut Config) -> &mut Vec<String>),
     Folder(fn(&mut Config) -> &mut Option<PathBuf>),
+    /// One, and further ones, with colons between them.
+    Folders(fn(&mut Config) -> (&mut Option<PathBuf>, &mut Vec<PathBuf>)),
     /// Which credential is used: its values, and how it is read and written. Empty: any.
     Credential(&'static str, fn(&Choice) -> String, fn(&mut Choice, &str) -> Option<()>),
 }
@@ -141,8 +144,9 @@ pub static SETTINGS: [Setting; 27] = [
     ),
     live(
         "cache_folder",
-        Field::Folder(|config| &mut config.cache.folder),
-        "Folder of the cache. It must not be on a network file system.",
+        Field::Folders(|config| (&mut config.cache.folder, &mut config.cache.more_folders)),
+        "Folder of the cache. It must not be on a network file system. Several, on disks of their own, stand with \
+         colons between them: each takes as much as `cache` says.",
     ),
     live(
         "cache_mode",
@@ -371,8 +375,13 @@ impl Setting {
             Field::Checksums(_) | Field::Word(..) | Field::Hosts(_) | Field::Credential(..) => {
                 Kind::Text
             }
-            Field::Folder(_) => Kind::Folder,
+            Field::Folder(_) | Field::Folders(_) => Kind::Folder,
         }
+    }
+
+    /// Whether it takes several values, with colons between them.
+    pub fn is_list(&self) -> bool {
+        matches!(self.field, Field::Folders(_))
     }
 
     /// Its value in a configuration.
@@ -388,6 +397,12 @@ impl Setting {
             Field::Word(_, get, _) => Value::Text(get(&config)),
             Field::Hosts(at) => Value::Text(at(&mut config).join(",")),
             Field::Folder(at) => Value::Folder(at(&mut config).clone()),
+            Field::Folders(at) => {
+                let (first, more) = at(&mut config);
+                let all: Vec<&OsStr> =
+                    first.iter().chain(more.iter()).map(|path| path.as_os_str()).collect();
+                Value::Folder((!all.is_empty()).then(|| all.join(OsStr::new(":")).into()))
+            }
             Field::Credential(_, get, _) => Value::Text(get(config.credential_store.choice())),
         }
     }
@@ -421,6 +436,12 @@ impl Setting {
             (Field::Hosts(at), Value::Text(text)) => *at(config) = hosts(text).ok_or_else(wrong)?,
             (Field::Folder(at), Value::Folder(Some(path))) => {
                 *at(config) = Some(whole(path).ok_or_else(wrong)?);
+            }
+            (Field::Folders(at), Value::Folder(Some(paths))) => {
+                let mut paths = folders(paths).ok_or_else(wrong)?.into_iter();
+                let (first, more) = at(config);
+                *first = paths.next();
+                *more = paths.collect();
             }
             (Field::Credential(_, _, put), Value::Text(text))
                 if !text.is_empty() && !text.contains(char::is_control) =>
@@ -474,6 +495,9 @@ impl Setting {
             Field::Hosts(_) => "names of hosts, with commas".to_owned(),
             Field::Credential(takes, ..) => takes.to_owned(),
             Field::Folder(_) => "an absolute path, or one that begins with `~/`".to_owned(),
+            Field::Folders(_) => {
+                "absolute paths, or such that begin with `~/`, with `:` between them".to_owned()
+            }
         }
     }
 
@@ -598,6 +622,22 @@ fn whole(path: &Path) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
+/// Paths with colons between them: each begins with a slash or `~`.
+fn folders(paths: &Path) -> Option<Vec<PathBuf>> {
+    let mut folders: Vec<OsString> = Vec::new();
+    for part in paths.as_os_str().as_bytes().split(|byte| *byte == b':') {
+        let part = OsStr::from_bytes(part);
+        match folders.last_mut() {
+            Some(last) if !part.as_bytes().starts_with(b"/") && !part.as_bytes().starts_with(b"~") => {
+                last.push(":");
+                last.push(part);
+            }
+            _ => folders.push(part.to_owned()),
+        }
+    }
+    folders.iter().map(|folder| whole(Path::new(folder))).collect()
+}
+
 fn shown(value: &Value) -> String {
     match value {
         Value::Number(number) => number.to_string(),
@@ -648,6 +688,18 @@ mod tests {
             }
             assert!(!setting.what.is_empty() && !setting.takes().is_empty());
         }
+    }
+
+    #[test]
+    fn a_cache_may_have_several_folders() {
+        let config = from(&[("FARROOT_CACHE_FOLDER", "/a b:/c:d:/e")]).unwrap();
+        let folders: Vec<&Path> = config.cache.folders().collect();
+        assert_eq!(folders, ["/a b", "/c:d", "/e"].map(Path::new));
+        let setting = Setting::named("cache_folder").unwrap();
+        assert_eq!(setting.get(&config), Value::Folder(Some("/a b:/c:d:/e".into())));
+        let one = from(&[("FARROOT_CACHE_FOLDER", "/a")]).unwrap();
+        assert_eq!(one.cache.folders().count(), 1);
+        refused("FARROOT_CACHE_FOLDER", "a:/b");
     }
 
     #[test]

@@ -126,6 +126,13 @@ impl Extents {
         gone.into_iter().for_each(|start| self.remove(start));
     }
 
+    /// Forgets the records of all these segments.
+    pub fn forget_segments(&mut self, is_gone: impl Fn(u32) -> bool) {
+        let gone = self.views.iter().filter(|(_, view)| is_gone(view.place.segment));
+        let gone: Vec<u64> = gone.map(|(at, _)| *at).collect();
+        gone.into_iter().for_each(|start| self.remove(start));
+    }
+
     /// The records of a segment that any cached bytes are in, by position.
     pub fn of_segment(&self, segment: u32) -> Vec<Record> {
         let of = self.views.values().filter(|view| view.place.segment == segment);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -11,11 +11,14 @@ use super::content::{PIN, make_folder, numbers, segment_path};
 use super::format::ContentId;
 use super::names::Name;
 use super::recompressed::recompressed_id;
+use super::replicas::{REPLICA, is_sound};
+use super::room::Found;
 use super::segment::verify;
 use super::{Cache, place, room};
 use crate::address::Address;
 use crate::clock::seconds_since_1970;
 use crate::error::{Error, ErrorKind, Result};
+use crate::report::size;
 
 /// The cached part of the file at one address.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -32,6 +35,8 @@ pub struct CachedFile {
     pub disk_bytes: u64,
     /// Those of them that are for parts of the file with another codec.
     pub recompressed_disk_bytes: u64,
+    /// Bytes on the disk of its replica, which programs read faster; 0 without one.
+    pub replica_disk_bytes: u64,
     /// When its server last confirmed that it is the same file, seconds since 1970.
     pub checked: u64,
     /// When it was last read from or added to, seconds since 1970; 0 where nothing is cached.
@@ -45,7 +50,7 @@ pub struct CachedFile {
 /// A cache as a whole.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct CacheTotals {
-    /// Where it is.
+    /// Where it is; of several disks those in use, with commas.
     pub folder: String,
     /// Addresses that are known.
     pub addresses: u64,
@@ -53,10 +58,14 @@ pub struct CacheTotals {
     pub disk_bytes: u64,
     /// Those of them that are for parts of files with another codec.
     pub recompressed_disk_bytes: u64,
-    /// The cap.
+    /// The cap of all disks in use together.
     pub bytes_max: u64,
-    /// Bytes that are free on the disk.
+    /// Bytes that are free on these disks.
     pub free_bytes: u64,
+    /// The folders of the settings, each on a disk, and those of them that are left out.
+    pub disks: u64,
+    /// Those.
+    pub disks_left_out: u64,
     /// Segments, and those of them that are open or pinned.
     pub segments: u64,
     /// Those.
@@ -82,10 +91,12 @@ impl Cache {
         names.iter().for_each(|name| copies.entry(name.content).or_default().push(name));
         let disk = self.on_disk();
         let file = |name: &Name| {
-            let folders = self.folders(name);
+            let folders = self.both_folders(name);
             let content = self.content(name.content);
-            let of = |folder| disk.get(folder).copied().unwrap_or_default();
-            let [original, recompressed] = folders.each_ref().map(of);
+            let [original, recompressed] = folders.each_ref().map(|folders| {
+                let of = folders.iter().filter_map(|folder| disk.get(folder));
+                of.fold((0, 0), |(sum, used), (bytes, last)| (sum + bytes, used.max(*last)))
+            });
             let others = copies[&name.content].iter().filter(|other| other.key != name.key);
             CachedFile {
                 address: name.address.clone(),
@@ -94,9 +105,15 @@ impl Cache {
                 ranges: content.ranges().len() as u64,
                 disk_bytes: original.0 + recompressed.0,
                 recompressed_disk_bytes: recompressed.0,
+                replica_disk_bytes: self
+                    .replica_folders(name)
+                    .iter()
+                    .filter_map(|folder| disk.get(folder))
+                    .map(|(bytes, _)| bytes)
+                    .sum(),
                 checked: name.checked,
                 used: original.1.max(recompressed.1),
-                is_pinned: folders[0].join(PIN).exists(),
+                is_pinned: folders[0].iter().any(|folder| folder.join(PIN).exists()),
                 copies: others.map(|other| other.address.clone()).collect(),
             }
         };
@@ -104,14 +121,19 @@ impl Cache {
     }
 
     /// The folders of a file: of its bytes, and of its parts with another codec.
-    fn folders(&self, name: &Name) -> [PathBuf; 2] {
-        [name.content, recompressed_id(&name.content)].map(|id| self.folder(&id))
+    fn both_folders(&self, name: &Name) -> [Vec<PathBuf>; 2] {
+        [name.content, recompressed_id(&name.content)].map(|id| self.folders(&id))
+    }
+
+    /// All segments on the disks in use.
+    pub(super) fn segments(&self) -> Vec<Found> {
+        self.inner.disks.in_use().flat_map(|(_, data)| room::segments(data)).collect()
     }
 
     /// Bytes on the disk, and the last use, by content's folder.
     fn on_disk(&self) -> BTreeMap<PathBuf, (u64, u64)> {
         let mut disk: BTreeMap<_, (u64, u64)> = BTreeMap::new();
-        for found in room::segments(&self.inner.data) {
+        for found in self.segments() {
             if let Some(folder) = found.path.parent() {
                 let (bytes, used) = disk.entry(folder.to_owned()).or_default();
                 *bytes += found.held.bytes;
@@ -123,23 +145,29 @@ impl Cache {
 
     /// The cache as a whole.
     pub fn totals(&self) -> CacheTotals {
-        let segments = room::segments(&self.inner.data);
-        let free = place::free_bytes(&self.inner.data).map_or(0, |(free, _)| free);
+        self.inner.disks.check_all();
+        let segments = self.segments();
+        let data: Vec<&Path> = self.inner.disks.in_use().map(|(_, data)| data).collect();
+        let free = |data: &&Path| place::free_bytes(data).map_or(0, |(free, _)| free);
+        let (disks, disks_left_out) = self.inner.disks.counts();
+        let shown: Vec<String> = data.iter().map(|data| data.display().to_string()).collect();
         let names = self.inner.names.all();
         let contents: BTreeSet<ContentId> = names.iter().map(|name| name.content).collect();
         let folders: BTreeSet<PathBuf> =
-            contents.iter().map(|id| self.folder(&recompressed_id(id))).collect();
+            contents.iter().flat_map(|id| self.folders(&recompressed_id(id))).collect();
         let is_recompressed = |found: &&room::Found| {
             found.path.parent().is_some_and(|folder| folders.contains(folder))
         };
         let bytes = |found: &room::Found| found.held.bytes;
         CacheTotals {
-            folder: self.inner.data.display().to_string(),
+            folder: shown.join(", "),
             addresses: names.len() as u64,
             disk_bytes: segments.iter().map(bytes).sum(),
             recompressed_disk_bytes: segments.iter().filter(is_recompressed).map(bytes).sum(),
-            bytes_max: self.inner.config.bytes_max,
-            free_bytes: free,
+            bytes_max: self.inner.config.bytes_max.saturating_mul(data.len() as u64),
+            free_bytes: data.iter().map(free).sum(),
+            disks,
+            disks_left_out,
             segments: segments.len() as u64,
             segments_staying: segments.iter().filter(|found| found.held.stays).count() as u64,
         }
@@ -168,10 +196,17 @@ impl Cache {
     /// Protects the cached parts of a file, later ones included, from eviction; or ends that.
     ///
     /// # Errors
-    /// `NotFound` where the cache has no name of the address; an error of noting it.
+    /// `NotFound` where the cache has no name of the address; `LimitReached` where the pinned parts
+    /// would take more than the cache may have; an error of noting it.
     pub fn pin(&self, url: &Address, is_pinned: bool) -> Result<()> {
-        for name in self.names(url)? {
-            for folder in self.folders(&name) {
+        let names = self.names(url)?;
+        if is_pinned {
+            self.check_pins(url, &names)?;
+        }
+        for name in names {
+            let mut replicas = self.replica_folders(&name);
+            replicas.retain(|folder| folder.join(REPLICA).exists());
+            for folder in self.both_folders(&name).into_iter().flatten().chain(replicas) {
                 let pin = folder.join(PIN);
                 let done = match is_pinned {
                     true => make_folder(&folder).and_then(|()| fs::write(&pin, b"")),
@@ -184,6 +219,67 @@ impl Cache {
         Ok(())
     }
 
+    /// Compares the parts of pinned files, and of these, with the cap.
+    fn check_pins(&self, url: &Address, names: &[Name]) -> Result<()> {
+        let bytes_max = self.totals().bytes_max;
+        let disk = self.on_disk();
+        let new: BTreeSet<PathBuf> =
+            names.iter().flat_map(|name| self.both_folders(name)).flatten().collect();
+        let stays = |folder: &PathBuf| new.contains(folder) || folder.join(PIN).exists();
+        let pinned: u64 =
+            disk.iter().filter(|(folder, _)| stays(folder)).map(|(_, (bytes, _))| bytes).sum();
+        // Without a cap the cache is only looked at.
+        if bytes_max == 0 || pinned <= bytes_max {
+            return Ok(());
+        }
+        let (pinned, cap) = (size(pinned), size(bytes_max));
+        let text = format!("with it {pinned} would be pinned, and the cache may have {cap}");
+        Err(Error::new(ErrorKind::LimitReached, text)
+            .with_url(url.to_string())
+            .with_advice("end another pin (`farroot cache unpin`), or let FARROOT_CACHE say more"))
+    }
+
+    /// The addresses of the files that were read most, the first one most often: by the uses of
+    /// their cached parts, and by reads that did not find them.
+    pub fn most_read(&self, count: usize) -> Vec<String> {
+        let mut read: BTreeMap<PathBuf, (u32, u64)> = BTreeMap::new();
+        for found in self.segments() {
+            let Some(folder) = found.path.parent() else { continue };
+            let (uses, used) = read.entry(folder.to_owned()).or_default();
+            *uses = (*uses).max(found.held.uses);
+            *used = (*used).max(found.held.used);
+        }
+        let missed: BTreeMap<PathBuf, u32> = self
+            .inner
+            .disks
+            .in_use()
+            .flat_map(|(_, data)| {
+                let of = move |(key, misses)| (data.join(key), misses);
+                room::misses(data).into_iter().map(of)
+            })
+            .collect();
+        let of = |name: Name| {
+            let folders = self.both_folders(&name);
+            let parts = folders.iter().flatten().filter_map(|folder| read.get(folder));
+            let (uses, used) = parts.fold((0, 0), |(uses, used), (more, last)| {
+                (uses.max(*more), used.max(*last))
+            });
+            let misses = folders[0].iter().filter_map(|folder| missed.get(folder)).max();
+            (uses + misses.copied().unwrap_or_default(), used.max(name.checked), name.address)
+        };
+        let mut files: Vec<(u32, u64, String)> =
+            self.inner.names.all().into_iter().map(of).collect();
+        files.sort_by(|one, other| other.cmp(one));
+        let mut addresses: Vec<String> = Vec::new();
+        for (_, _, address) in files {
+            // A file has one name by its own address, and may have another by a redirector's.
+            if addresses.len() < count && !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+        addresses
+    }
+
     /// Removes the cached part of a file, pinned or not; returns how many bytes that frees. A
     /// process that reads it keeps its open segments.
     ///
@@ -194,9 +290,14 @@ impl Cache {
         for name in self.names(url)? {
             let disk = self.on_disk();
             for id in [name.content, recompressed_id(&name.content)] {
-                let folder = self.folder(&id);
-                freed += disk.get(&folder).map_or(0, |(bytes, _)| *bytes);
                 self.content(id).end();
+                for folder in self.folders(&id) {
+                    freed += disk.get(&folder).map_or(0, |(bytes, _)| *bytes);
+                    room::remove(&folder);
+                }
+            }
+            for folder in self.replica_folders(&name) {
+                freed += disk.get(&folder).map_or(0, |(bytes, _)| *bytes);
                 room::remove(&folder);
             }
             self.inner.names.forget(&name);
@@ -207,20 +308,23 @@ impl Cache {
     /// Removes segments until no more than so many bytes are cached, the least used first; returns
     /// how many bytes that frees. Segments that are open or pinned stay.
     pub fn evict_to(&self, bytes_max: u64) -> u64 {
-        room::shrink(&self.inner.data, bytes_max, &self.inner.counting)
+        let data: Vec<&Path> = self.inner.disks.in_use().map(|(_, data)| data).collect();
+        room::shrink(&data, bytes_max, &self.inner.counting)
     }
 
     /// Removes segments that have not been used for so many seconds; returns how many bytes that
     /// frees. Those that are open or pinned stay.
     pub fn evict_unused(&self, seconds: u64) -> u64 {
         let before = seconds_since_1970().saturating_sub(seconds);
-        room::remove_unused(&self.inner.data, before, &self.inner.counting)
+        let of = |data: &Path| room::remove_unused(data, before, &self.inner.counting);
+        self.inner.disks.in_use().map(|(_, data)| of(data)).sum()
     }
 
     /// Reads all records, and counts those that are as they were written.
     pub fn verify(&self) -> Verified {
         let mut verified = Verified::default();
-        for folder in place::content_folders(&self.inner.data) {
+        let data = self.inner.disks.in_use();
+        for folder in data.flat_map(|(_, data)| place::content_folders(data)) {
             for number in numbers(&folder) {
                 match verify(&segment_path(&folder, number)) {
                     Ok((records, damaged)) => {
@@ -230,6 +334,11 @@ impl Cache {
                     }
                     Err(_) => verified.damaged_segments += 1,
                 }
+            }
+            match is_sound(&folder) {
+                Some(true) => verified.records += 1,
+                Some(false) => verified.damaged_segments += 1,
+                None => {}
             }
         }
         verified

@@ -11,6 +11,7 @@
 
 mod content;
 pub mod counters;
+mod disks;
 pub mod evict;
 mod extents;
 pub mod format;
@@ -21,14 +22,15 @@ pub mod notices;
 mod packing;
 pub(crate) mod place;
 pub(crate) mod recompressed;
+mod replicas;
 mod room;
 mod segment;
 mod settings;
 mod writer;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -39,23 +41,25 @@ use mutex::Mutex;
 
 use crate::address::{Address, Identify};
 use crate::clock::seconds_since_1970;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::origin::{FileOrigin, number, place as place_of};
 use crate::source::FileInfo;
 use crate::source::buffers::Buffers;
 use crate::source::held::HeldBytes;
 pub(crate) use content::HeldContent;
 use counters::{CacheCounters, Counting};
+use disks::Disks;
 use format::ContentId;
 pub use local::CacheLocal;
 use local::FileSystemOf;
 pub use manage::{CacheTotals, CachedFile, Verified};
-use names::{Name, Names, own_content, shared_content};
+use names::{Name, Names, own_content, replica_content, shared_content};
 use notices::Notices;
 pub use packing::UnpackedPart;
 use packing::{Contents, PartPacker};
 use recompressed::{recompressed_id, room_of};
-use room::Room;
+pub use replicas::{Replica, ReplicaDraft};
+use room::Rooms;
 pub use settings::{CacheCheck, CacheConfig, CacheForm, CacheMode};
 use writer::CacheWriter;
 
@@ -73,11 +77,13 @@ struct Inner {
     config: CacheConfig,
     names: Names,
     /// Where the contents' folders are.
-    data: PathBuf,
+    disks: Arc<Disks>,
     open: Mutex<BTreeMap<ContentId, Weak<HeldContent>>>,
     counting: Arc<Counting>,
     packer: PartPacker,
     writer: Arc<CacheWriter>,
+    /// Replicas whose checksum this process has compared, by content and time.
+    checked_replicas: Mutex<BTreeSet<(ContentId, u64)>>,
     /// Answers on which file system a path is.
     file_system: FileSystemOf,
 }
@@ -136,18 +142,28 @@ impl Cache {
         config: &CacheConfig,
         file_system: FileSystemOf,
     ) -> Result<Self> {
-        let no_folder = || Error::new(ErrorKind::InvalidArgument, "there is no folder for a cache");
-        let folder = config.folder.as_ref().ok_or_else(no_folder)?;
-        let data = place::claim(folder)?;
+        let folders: Vec<&Path> = config.folders().collect();
+        let disks = Arc::new(Disks::claim(&folders)?);
         let counting = Arc::new(Counting::default());
-        let room = Room::new(data.clone(), config.clone(), counting.clone());
-        let names = Names::new(folder);
+        let rooms = Rooms::new(disks.clone(), config.clone(), &counting);
+        let names = Names::new(disks.clone(), &folders);
         names.clear_earlier();
-        let writer = Arc::new(CacheWriter::start(room, names.clone(), counting.clone()));
+        let writer = Arc::new(CacheWriter::start(rooms, names.clone(), counting.clone()));
         let packer = PartPacker::new(writer.clone(), counting.clone());
         let config = config.clone();
         let open = Mutex::default();
-        let inner = Inner { config, names, data, open, counting, packer, writer, file_system };
+        let checked_replicas = Mutex::default();
+        let inner = Inner {
+            config,
+            names,
+            disks,
+            open,
+            counting,
+            packer,
+            writer,
+            checked_replicas,
+            file_system,
+        };
         Ok(Cache { inner: Arc::new(inner) })
     }
 
@@ -284,8 +300,9 @@ impl Cache {
         for id in [name.content, recompressed_id(&name.content)] {
             let open = self.inner.open.lock().remove(&id).and_then(|content| content.upgrade());
             open.into_iter().for_each(|content| content.end());
-            room::remove(&self.folder(&id));
+            self.folders(&id).iter().for_each(|folder| room::remove(folder));
         }
+        self.replica_folders(name).iter().for_each(|folder| room::remove(folder));
     }
 
     /// Caches bytes of a file, in its time; where the disk is behind, they are not cached.
@@ -324,7 +341,8 @@ impl Cache {
 
     /// Opens the log of notices for the file of an origin; `None` if it cannot be used.
     pub(crate) fn notices(&self, origin: &FileOrigin, now: Duration) -> Option<Arc<Notices>> {
-        Notices::open(&self.inner.data, number(&origin.key(None)), now).map(Arc::new)
+        let (_, data) = self.inner.disks.in_use().next()?;
+        Notices::open(data, number(&origin.key(None)), now).map(Arc::new)
     }
 
     /// Closes a file's log of notices once the bytes recorded before are on the disk.
@@ -357,13 +375,19 @@ impl Cache {
             return content;
         }
         open.retain(|_, content| content.strong_count() > 0);
-        let content = Arc::new(HeldContent::open(self.folder(&id), id));
+        let content = Arc::new(HeldContent::open(self.inner.disks.clone(), id));
         open.insert(id, Arc::downgrade(&content));
         content
     }
 
-    fn folder(&self, id: &ContentId) -> PathBuf {
-        place::content_folder(&self.inner.data, id)
+    /// Where the replica of a file is, if there is one.
+    fn replica_folders(&self, name: &Name) -> Vec<PathBuf> {
+        self.folders(&replica_content(&name.key, &name.info))
+    }
+
+    /// On the disks in use.
+    fn folders(&self, id: &ContentId) -> Vec<PathBuf> {
+        self.inner.disks.folders(id)
     }
 }
 

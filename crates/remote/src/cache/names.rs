@@ -2,12 +2,15 @@
 //!
 //! An address is kept without user, password and query: they identify the user, and may be secrets.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::disks::Disks;
 use super::format::ContentId;
 use crate::address::Address;
 use crate::origin::{FileOrigin, OriginKey, number, place};
@@ -40,53 +43,82 @@ pub struct Name {
 /// The addresses whose files are cached. Cheap to clone; several processes may share the folder.
 #[derive(Debug, Clone)]
 pub struct Names {
-    folder: Folder,
+    disks: Arc<Disks>,
+    /// One on each disk, with the same names: any of them may be lost with it.
+    folders: Arc<[Folder]>,
 }
 
 impl Names {
-    /// In a folder of its own within `parent`.
-    pub fn new(parent: &Path) -> Self {
-        Names { folder: Folder::new(parent, "names") }
+    /// In a folder of its own within each of `parents`, which are those of the disks.
+    pub fn new(disks: Arc<Disks>, parents: &[&Path]) -> Self {
+        let folders = parents.iter().map(|parent| Folder::new(parent, "names")).collect();
+        Names { disks, folders }
     }
 
-    /// The name under a key.
+    /// The folders on the disks in use.
+    fn folders(&self) -> impl Iterator<Item = &Folder> {
+        let in_use = self.disks.in_use().map(|(number, _)| number);
+        in_use.filter_map(|number| self.folders.get(number as usize))
+    }
+
+    /// The name under a key: the latest one, as a disk may have been away.
     pub fn find(&self, key: &OriginKey) -> Option<Name> {
-        let bytes = self.folder.load(number(key), NAME_BYTES_MAX)?;
-        let name: Name = serde_json::from_slice(&bytes).ok()?;
+        let found = self.folders().filter_map(|folder| load(folder, number(key)));
         // Two keys may have one number.
-        (name.key == HEXLOWER.encode(key)).then_some(name)
+        let found = found.filter(|name| name.key == HEXLOWER.encode(key));
+        found.max_by_key(|name| name.checked)
     }
 
     /// Keeps a name under its key. Where that fails, it is not known.
     pub fn keep(&self, name: &Name) {
         if let (Ok(text), Some(number)) = (serde_json::to_vec(name), name.number()) {
-            let _ = self.folder.save(number, &text);
+            // The place of a disk that is gone stays as it is.
+            self.disks.check_all();
+            for folder in self.folders() {
+                let _ = folder.save(number, &text);
+            }
         }
     }
 
     /// Forgets a name.
     pub fn forget(&self, name: &Name) {
-        name.number().into_iter().for_each(|number| self.folder.forget(number));
+        for folder in self.folders() {
+            name.number().into_iter().for_each(|number| folder.forget(number));
+        }
     }
 
     /// Removes the names of earlier versions of farroot, whose contents were shared between
     /// origins.
     pub fn clear_earlier(&self) {
-        for number in self.folder.numbers() {
-            let bytes = self.folder.load(number, NAME_BYTES_MAX);
-            if bytes.is_some_and(|bytes| serde_json::from_slice::<Name>(&bytes).is_err()) {
-                self.folder.forget(number);
+        for folder in self.folders() {
+            for number in folder.numbers() {
+                let bytes = folder.load(number, NAME_BYTES_MAX);
+                if bytes.is_some_and(|bytes| serde_json::from_slice::<Name>(&bytes).is_err()) {
+                    folder.forget(number);
+                }
             }
         }
     }
 
     /// All of them, by address.
     pub fn all(&self) -> Vec<Name> {
-        let name = |number| serde_json::from_slice(&self.folder.load(number, NAME_BYTES_MAX)?).ok();
-        let mut names: Vec<Name> = self.folder.numbers().into_iter().filter_map(name).collect();
+        let mut names: BTreeMap<String, Name> = BTreeMap::new();
+        for folder in self.folders() {
+            for name in folder.numbers().into_iter().filter_map(|number| load(folder, number)) {
+                let is_later = |known: &Name| known.checked < name.checked;
+                if names.get(&name.key).is_none_or(is_later) {
+                    names.insert(name.key.clone(), name);
+                }
+            }
+        }
+        let mut names: Vec<Name> = names.into_values().collect();
         names.sort_by(|a, b| a.address.cmp(&b.address));
         names
     }
+}
+
+fn load(folder: &Folder, number: u64) -> Option<Name> {
+    serde_json::from_slice(&folder.load(number, NAME_BYTES_MAX)?).ok()
 }
 
 impl Name {
@@ -129,6 +161,21 @@ pub fn shared_content(
     Some(content_of(&[b"uuid", &key, &uuid.to_le_bytes(), &size.to_le_bytes(), head]))
 }
 
+/// The content of the replica of one version of a file, whose name has this key.
+pub fn replica_content(key: &str, info: &FileInfo) -> ContentId {
+    let modified = info.modified.map_or_else(String::new, |seconds| seconds.to_string());
+    let version = info.version.as_deref().unwrap_or_default();
+    let status = info.status_changed.map(|(seconds, rest)| format!("{seconds}.{rest:09}"));
+    content_of(&[
+        b"replica",
+        key.as_bytes(),
+        info.size.to_string().as_bytes(),
+        modified.as_bytes(),
+        version.as_bytes(),
+        status.unwrap_or_default().as_bytes(),
+    ])
+}
+
 fn content_of(parts: &[&[u8]]) -> ContentId {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -152,6 +199,10 @@ mod tests {
 
     fn origin(text: &str) -> FileOrigin {
         FileOrigin::of(&[url(text)], &CredentialStore::default()).unwrap()
+    }
+
+    fn names_in(parent: &Path) -> Names {
+        Names::new(Arc::new(Disks::claim(&[parent]).unwrap()), &[parent])
     }
 
     fn info(modified: i64, version: &str) -> FileInfo {
@@ -188,7 +239,7 @@ mod tests {
     #[test]
     fn names_are_kept_without_secrets() {
         let parent = tempfile::tempdir().unwrap();
-        let names = Names::new(parent.path());
+        let names = names_in(parent.path());
         let place = "root://alice:secret@host:1094//data/f.root?authz=token";
         let key = origin(place).key(None);
         let address = url(place).anonymous().as_str().to_owned();
@@ -214,11 +265,11 @@ mod tests {
     #[test]
     fn names_of_earlier_versions_are_cleared() {
         let parent = tempfile::tempdir().unwrap();
-        let names = Names::new(parent.path());
+        let names = names_in(parent.path());
         let earlier = r#"{"address":"root://a//f","info":{"size":1},"content":[],"checked":1}"#;
-        names.folder.save(7, earlier.as_bytes()).unwrap();
+        names.folders[0].save(7, earlier.as_bytes()).unwrap();
         assert!(names.all().is_empty());
         names.clear_earlier();
-        assert!(names.folder.numbers().is_empty());
+        assert!(names.folders[0].numbers().is_empty());
     }
 }

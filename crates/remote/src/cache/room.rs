@@ -1,19 +1,22 @@
 //! Room on the disk: how much there is, and which segments go for new ones.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::content::{OPEN_LOCK, PIN, lock_alone, numbers, segment_path};
+use super::content::{PIN, lock_alone, numbers, segment_path};
 use super::counters::Counting;
+use super::disks::{DiskNumber, Disks};
 use super::evict::{self, Held, MISSES_MAX};
 use super::format::ContentId;
 use super::segment::{SEGMENT_BYTES, UNFINISHED, index_path, read_header};
 use super::settings::CacheConfig;
-use super::{notices, place};
+use super::{notices, place, replicas};
 use crate::disk::{self, FolderEntry};
 
 /// Room is looked for in steps of so much, or a sixteenth of the cap where that is less: a look
@@ -21,16 +24,88 @@ use crate::disk::{self, FolderEntry};
 const STEP_BYTES: u64 = SEGMENT_BYTES;
 /// Files whose misses are counted.
 const MISSED_MAX: usize = 4096;
+/// More than the state of that many files takes.
+const STATE_BYTES_MAX: u64 = 1 << 20;
 /// Beside the segments: of eviction.
 const LOCK: &str = "lock";
 const STATE: &str = "state";
 
-/// The room of one cache, as this process sees it.
+/// The room on all disks of a cache, as this process sees it.
 #[derive(Debug)]
-pub struct Room {
+pub struct Rooms {
+    disks: Arc<Disks>,
+    config: CacheConfig,
+    rooms: BTreeMap<DiskNumber, Room>,
+}
+
+impl Rooms {
+    pub fn new(disks: Arc<Disks>, config: CacheConfig, counting: &Arc<Counting>) -> Self {
+        let room = |(number, data): (DiskNumber, &Path)| {
+            (number, Room::new(data.to_owned(), config.clone(), counting.clone()))
+        };
+        let rooms = disks.in_use().map(room).collect();
+        Rooms { disks, config, rooms }
+    }
+
+    /// Whether the bytes of a file go that are cached with another codec.
+    pub fn gives_up_originals(&self) -> bool {
+        self.config.gives_up_originals()
+    }
+
+    /// Its file has been opened again: that is a reason to look again.
+    pub fn reconsider(&mut self, content: &ContentId) {
+        self.rooms.values_mut().for_each(|room| room.refused.retain(|refused| refused != content));
+    }
+
+    /// The disk to which so many bytes of a content may be added now: the wanted one where it has
+    /// room, else that with most room. Segments may go for it.
+    pub fn admits(
+        &mut self,
+        content: &ContentId,
+        wanted: Option<DiskNumber>,
+        bytes: u64,
+        now: u64,
+    ) -> Option<DiskNumber> {
+        let disks = &self.disks;
+        // A disk that is gone looks like one without room.
+        let is_there = |number| disks.is_writable(number, now) && disks.check(number).is_ok();
+        let writable = self.rooms.iter_mut().filter(|(number, _)| is_there(**number));
+        let mut order: Vec<(DiskNumber, u64)> =
+            writable.map(|(number, room)| (*number, room.free(bytes))).collect();
+        // More than one disk has room: segments are spread by it.
+        order.sort_by_key(|(number, free)| (Reverse(*free), *number));
+        if let Some(at) = order.iter().position(|(n, free)| Some(*n) == wanted && *free >= bytes) {
+            order[..=at].rotate_right(1);
+        }
+        for (number, _) in order {
+            match self.rooms.get_mut(&number)?.admits(content, bytes, now) {
+                Ok(true) => return Some(number),
+                Ok(false) => {}
+                Err(error) => self.disks.note_failed_write(number, &error, now),
+            }
+        }
+        None
+    }
+
+    /// So many bytes were added to a disk.
+    pub fn grown(&mut self, number: DiskNumber, bytes: u64) {
+        self.rooms.get_mut(&number).into_iter().for_each(|room| room.grown(bytes));
+    }
+
+    /// A write to a disk has failed.
+    pub fn note_failed_write(&self, number: DiskNumber, error: &io::Error, now: u64) {
+        self.disks.note_failed_write(number, error, now);
+    }
+}
+
+/// The room on one disk.
+#[derive(Debug)]
+struct Room {
     data: PathBuf,
     config: CacheConfig,
     counting: Arc<Counting>,
+    /// Bytes that are free below the cap and above the floor; `None` before the first look.
+    free: Option<u64>,
     /// Bytes that may be added before the next look.
     granted: u64,
     /// The contents that were refused since then.
@@ -55,57 +130,71 @@ pub struct Found {
 }
 
 impl Room {
-    pub fn new(data: PathBuf, config: CacheConfig, counting: Arc<Counting>) -> Self {
-        Room { data, config, counting, granted: 0, refused: Vec::new() }
+    fn new(data: PathBuf, config: CacheConfig, counting: Arc<Counting>) -> Self {
+        Room { data, config, counting, free: None, granted: 0, refused: Vec::new() }
     }
 
-    /// Whether the bytes of a file go that are cached with another codec.
-    pub fn gives_up_originals(&self) -> bool {
-        self.config.gives_up_originals()
+    /// Bytes that are free, as far as is known; looks where so many are wanted the first time.
+    fn free(&mut self, bytes: u64) -> u64 {
+        if bytes <= self.granted {
+            return self.free.unwrap_or_default().max(self.granted);
+        }
+        match self.free {
+            Some(free) => free,
+            None => {
+                let taken = segments(&self.data).iter().map(|found| found.held.bytes).sum();
+                self.measure(taken)
+            }
+        }
     }
 
-    /// Its file has been opened again: that is a reason to look again.
-    pub fn reconsider(&mut self, content: &ContentId) {
-        self.refused.retain(|refused| refused != content);
+    fn measure(&mut self, taken: u64) -> u64 {
+        let below_cap = self.config.bytes_max.saturating_sub(taken);
+        let on_disk = place::free_bytes(&self.data).map_or(0, |(free, all)| {
+            free.saturating_sub((all / 10).min(self.config.free_bytes_min))
+        });
+        *self.free.insert(below_cap.min(on_disk))
     }
 
     /// Whether so many bytes of a content may be added now. Segments may go for it.
-    pub fn admits(&mut self, content: &ContentId, bytes: u64, now: u64) -> bool {
+    ///
+    /// # Errors
+    /// An error of the disk.
+    fn admits(&mut self, content: &ContentId, bytes: u64, now: u64) -> io::Result<bool> {
         if bytes <= self.granted {
-            return true;
+            return Ok(true);
         }
         // Refused once, refused until something has changed: one look for each open, not for each
         // basket.
         if self.refused.contains(content) {
-            return false;
+            return Ok(false);
         }
-        let is_admitted = self.look(content, bytes, now);
+        let is_admitted = self.look(content, bytes, now)?;
         if !is_admitted {
             self.refused.push(*content);
         }
-        is_admitted
+        Ok(is_admitted)
     }
 
     /// So many bytes were added.
-    pub fn grown(&mut self, bytes: u64) {
+    fn grown(&mut self, bytes: u64) {
         self.granted = self.granted.saturating_sub(bytes);
+        self.free = self.free.map(|free| free.saturating_sub(bytes));
     }
 
-    fn look(&mut self, content: &ContentId, bytes: u64, now: u64) -> bool {
-        let lock = FolderEntry::at(&self.data.join(LOCK)).and_then(|lock| lock.open_or_create());
-        let Ok(lock) = lock else { return false };
-        if lock.lock().is_err() {
-            return false;
-        }
+    fn look(&mut self, content: &ContentId, bytes: u64, now: u64) -> io::Result<bool> {
+        let lock = FolderEntry::at(&self.data.join(LOCK)).and_then(|lock| lock.open_or_create())?;
+        lock.lock()?;
         notices::clean(&self.data);
         let found = segments(&self.data);
         let taken: u64 = found.iter().map(|found| found.held.bytes).sum();
+        self.measure(taken);
         let step = STEP_BYTES.min(self.config.bytes_max / 16);
         let under_floor = under_floor(&self.data, self.config.free_bytes_min);
         let wanted = bytes.max(step);
         if taken + wanted <= self.config.bytes_max && under_floor == 0 {
             self.granted = wanted;
-            return true;
+            return Ok(true);
         }
         let needed = (taken + wanted).saturating_sub(self.config.bytes_max).max(under_floor);
         let mut state = self.load();
@@ -137,14 +226,14 @@ impl Room {
         self.save(&state);
         if is_admitted {
             self.granted = wanted;
+            self.free = Some(wanted);
             self.refused.clear();
         }
-        is_admitted
+        Ok(is_admitted)
     }
 
     fn load(&self) -> State {
-        let text = disk::read(&self.data.join(STATE), u64::MAX).unwrap_or_default();
-        serde_json::from_slice(&text).unwrap_or_default()
+        load(&self.data)
     }
 
     fn save(&self, state: &State) {
@@ -156,6 +245,16 @@ impl Room {
         };
         let _ = write();
     }
+}
+
+fn load(data: &Path) -> State {
+    let text = disk::read(&data.join(STATE), STATE_BYTES_MAX).unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or_default()
+}
+
+/// How often contents were missed, by their folders within that of all contents.
+pub fn misses(data: &Path) -> Vec<(String, u32)> {
+    load(data).misses
 }
 
 /// Removes a segment; returns how much that has freed.
@@ -176,8 +275,9 @@ fn evict(found: &Found, counting: &Counting) -> u64 {
 
 /// Removes segments, the least used first, until no more than so many bytes are cached; returns how
 /// many bytes that frees.
-pub fn shrink(data: &Path, bytes_max: u64, counting: &Counting) -> u64 {
-    let found = segments(data);
+pub fn shrink(data: &[&Path], bytes_max: u64, counting: &Counting) -> u64 {
+    let mut found: Vec<Found> = data.iter().flat_map(|data| segments(data)).collect();
+    found.sort_by(|a, b| (a.begun, &a.path).cmp(&(b.begun, &b.path)));
     let held: Vec<Held> = found.iter().map(|found| found.held).collect();
     let taken: u64 = held.iter().map(|held| held.bytes).sum();
     let goes = evict::shrink(&held, 0, taken.saturating_sub(bytes_max));
@@ -196,11 +296,13 @@ pub fn segments(data: &Path) -> Vec<Found> {
     let mut found = Vec::new();
     for folder in place::content_folders(data) {
         let numbers = numbers(&folder);
-        if numbers.is_empty() && lock_alone(&folder).is_some() {
+        let has_replica = folder.join(replicas::REPLICA).exists();
+        if numbers.is_empty() && !has_replica && lock_alone(&folder).is_some() {
             remove_folder(&folder);
             continue;
         }
         let stays = folder.join(PIN).exists() || lock_alone(&folder).is_none();
+        found.extend(replicas::found(&folder, stays));
         for number in numbers {
             let path = segment_path(&folder, number);
             let file = FolderEntry::at(&path).and_then(|entry| entry.open_regular(false));
@@ -226,6 +328,9 @@ fn under_floor(data: &Path, least: u64) -> u64 {
 
 /// Takes one use from a segment.
 fn age(path: &Path, held: Held) {
+    if path.ends_with(replicas::REPLICA) {
+        return;
+    }
     use std::os::unix::fs::FileExt;
     let usage = super::format::Usage { used: held.used, uses: held.uses - 1 };
     if let Ok(file) = FolderEntry::at(path).and_then(|entry| entry.open_regular(true)) {
@@ -249,7 +354,8 @@ fn remove_folder(folder: &Path) {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        let is_own = [OPEN_LOCK, PIN].contains(&&*name) || name.starts_with(UNFINISHED);
+        let is_own =
+            name == PIN || replicas::is_own(&name) || name.starts_with(UNFINISHED);
         if is_own || name.ends_with(".idx") {
             let _ = fs::remove_file(entry.path());
         }

@@ -1,6 +1,6 @@
 //! Settings of a cache.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::local::CacheLocal;
@@ -17,6 +17,8 @@ pub struct CacheConfig {
     /// Where; `None`, as by default without the environment, keeps nothing
     /// (`FARROOT_CACHE_FOLDER`; default: `farroot` in the platform's cache folder).
     pub folder: Option<PathBuf>,
+    /// Further ones, on disks of their own. Each has up to `bytes_max`.
+    pub more_folders: Vec<PathBuf>,
     /// How much of a file (`FARROOT_CACHE_MODE`).
     pub mode: CacheMode,
     /// When it is trusted (`FARROOT_CACHE_CHECK`).
@@ -28,6 +30,12 @@ pub struct CacheConfig {
 }
 
 impl CacheConfig {
+    /// All folders, each once.
+    pub fn folders(&self) -> impl Iterator<Item = &Path> {
+        let more = self.more_folders.iter().filter(|more| self.folder.as_ref() != Some(more));
+        self.folder.iter().chain(more).map(PathBuf::as_path)
+    }
+
     /// Whether the bytes of a file go that are cached with another codec. Whole files stay as they
     /// are: else what is missing of them would be fetched again and again.
     pub fn gives_up_originals(&self) -> bool {
@@ -41,6 +49,7 @@ impl Default for CacheConfig {
             bytes_max: 0,
             free_bytes_min: 50_000_000_000,
             folder: None,
+            more_folders: Vec::new(),
             mode: CacheMode::Touched,
             check: CacheCheck::Verify,
             form: CacheForm::Recompressed,

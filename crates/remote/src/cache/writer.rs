@@ -15,7 +15,7 @@ use super::counters::Counting;
 use super::names::{Name, Names};
 use super::notices::Notices;
 use super::packing::Contents;
-use super::room::Room;
+use super::room::Rooms;
 use crate::clock::seconds_since_1970;
 
 /// Most bytes that wait for the disk; pieces that arrive while so many wait are not cached.
@@ -24,9 +24,6 @@ const WAITING_MAX: u64 = 64 << 20;
 const TOGETHER: usize = 4096;
 /// Without anything to write for so long, indexes are written.
 const IDLE: Duration = Duration::from_secs(2);
-/// After a write that failed, as on a full disk, nothing is written for so many seconds.
-const PAUSE: u64 = 10;
-
 /// The thread's other end. Dropping it waits until all is written.
 #[derive(Debug)]
 pub struct CacheWriter {
@@ -62,17 +59,16 @@ enum Job {
 }
 
 impl CacheWriter {
-    pub fn start(room: Room, names: Names, counting: Arc<Counting>) -> Self {
+    pub fn start(rooms: Rooms, names: Names, counting: Arc<Counting>) -> Self {
         let (jobs, receiver) = channel();
         let waiting = Arc::new(AtomicU64::new(0));
         let worker = Worker {
             jobs: receiver,
             waiting: waiting.clone(),
             counting: counting.clone(),
-            room,
+            rooms,
             names,
             unsaved: Vec::new(),
-            rests_until: 0,
         };
         let thread = Builder::new().name("farroot-cache".into()).spawn(move || worker.run()).ok();
         // Without a thread nothing is taken, and nothing cached.
@@ -153,12 +149,10 @@ struct Worker {
     jobs: Receiver<Job>,
     waiting: Arc<AtomicU64>,
     counting: Arc<Counting>,
-    room: Room,
+    rooms: Rooms,
     names: Names,
     /// Contents that have records without an index.
     unsaved: Vec<Arc<HeldContent>>,
-    /// Seconds since 1970.
-    rests_until: u64,
 }
 
 impl Worker {
@@ -201,7 +195,7 @@ impl Worker {
                     drop(notices);
                 }
                 Job::Use(content) => {
-                    self.room.reconsider(content.id());
+                    self.rooms.reconsider(content.id());
                     content.note_use(seconds_since_1970());
                 }
                 Job::Part(of, part) => match parts.iter_mut().find(|(other, _)| *other == of) {
@@ -245,7 +239,7 @@ impl Worker {
                 self.counting.not_recompressed(length);
             }
         }
-        if self.room.gives_up_originals() {
+        if self.rooms.gives_up_originals() {
             self.give_up(of.original, &ranges);
         }
     }
@@ -270,23 +264,21 @@ impl Worker {
         if new == 0 {
             return;
         }
-        if now < self.rests_until || !self.room.admits(content.id(), new, now) {
+        let Some(disk) = self.rooms.admits(content.id(), content.disk(), new, now) else {
             content.note_refusal(true);
             return self.counting.refused(new);
-        }
-        match content.add(pieces, now) {
+        };
+        match content.add(pieces, disk, now) {
             Ok(grown) => {
                 content.note_refusal(false);
                 self.counting.stored(new);
-                self.room.grown(grown);
+                self.rooms.grown(disk, grown);
                 self.save_later(content);
             }
             Err(error) => {
                 content.note_refusal(true);
                 self.counting.refused(new);
-                if error.kind() != std::io::ErrorKind::NotFound {
-                    self.rests_until = now + PAUSE;
-                }
+                self.rooms.note_failed_write(disk, &error, now);
             }
         }
     }

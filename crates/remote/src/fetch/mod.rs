@@ -522,6 +522,11 @@ impl RemoteFile {
         Some(self.fetcher.origin(&self.urls)?.exposed(self.exposure.is_exposed()))
     }
 
+    /// The same of any file, for a cache that has it.
+    pub fn cached_origin(&self) -> FileOrigin {
+        self.fetcher.cached_origin(&self.urls).exposed(self.exposure.is_exposed())
+    }
+
     /// The address as given, without secrets.
     pub fn url(&self) -> &str {
         &self.url

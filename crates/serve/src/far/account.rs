@@ -57,6 +57,8 @@ pub struct Figures {
     pub cache_disk_bytes: u64,
     pub cache_bytes_max: u64,
     pub cache_free_bytes: u64,
+    /// Folders of the cache that are left out, as their disks have failed.
+    pub cache_disks_left_out: u64,
     /// Entries that were selected here for clients.
     pub select: SelectFigures,
     /// Of the cluster.

@@ -123,9 +123,10 @@ fn families(figures: &Figures) -> Vec<Family<'_>> {
     ]
 }
 
-fn gauges(figures: &Figures) -> [(&'static str, &'static str, u64); 11] {
+fn gauges(figures: &Figures) -> [(&'static str, &'static str, u64); 12] {
     let predicted = "Bytes of origins for predictions that are here, not asked for so far";
     let ahead = "Files that are open at origins before a client has asked for them";
+    let left_out = "Folders of the cache that are not used, as their disks have failed";
     [
         ("predicted_bytes", predicted, figures.predicted_here()),
         ("files_ahead", ahead, figures.opens_ahead.waiting()),
@@ -136,6 +137,7 @@ fn gauges(figures: &Figures) -> [(&'static str, &'static str, u64); 11] {
         ("cache_disk_bytes", "Bytes of the cache on the disk", figures.cache_disk_bytes),
         ("cache_limit_bytes", "The cache's limit", figures.cache_bytes_max),
         ("cache_disk_free_bytes", "Free bytes of the cache's disk", figures.cache_free_bytes),
+        ("cache_disks_left_out", left_out, figures.cache_disks_left_out),
         ("cluster_nodes", "Other nodes of the cluster", figures.cluster.nodes),
         ("cluster_nodes_up", "Other nodes of the cluster that answer", figures.cluster.up),
     ]

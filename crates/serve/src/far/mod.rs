@@ -8,6 +8,7 @@ mod account;
 mod cache_status;
 mod credential;
 mod failure;
+mod fast;
 mod log;
 mod metrics;
 mod mounts;
@@ -34,13 +35,14 @@ use engine::{Arrivals, Engine, Watched, Ways};
 use mutex::Mutex;
 use prometheus_client::metrics::histogram::Histogram;
 use remote::address::{Address, CacheUse, LentToken};
-use remote::cache::{CacheForm, CacheLocal};
+use remote::cache::{CacheForm, CacheLocal, Replica};
 use remote::credentials::Choice;
 use remote::report::Report;
 use remote::source::FileInfo;
 use remote::source::network::{Network, Tcp};
 use remote::{Algorithm, Checksum, Error, ErrorKind};
 use secrecy::SecretString;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use self::account::Account;
@@ -121,6 +123,8 @@ struct Inner {
     cluster: Mutex<Option<Cluster>>,
     account: Account,
     log: Option<AccessLog>,
+    /// For the one replica that is made at a time.
+    making: Semaphore,
 }
 
 /// An address as its origin is asked, for one client.
@@ -147,6 +151,8 @@ struct OriginFile {
     /// Without a user or a query.
     shown: String,
     opened: Instant,
+    /// Of a replica: as long as it is here, the file is not evicted.
+    _replica: Option<Replica>,
 }
 
 /// A file as one client has it open. Cheap to clone.
@@ -235,6 +241,7 @@ impl FarFiles {
             cluster,
             account,
             log,
+            making: Semaphore::new(1),
         };
         let files = FarFiles(Arc::new(inner));
         tokio::spawn(files.clone().close_unused());
@@ -265,6 +272,11 @@ impl FarFiles {
             true => self.opened_anew(address, rules.cache_use).await.map_err(failure)?,
             false => opened,
         };
+        let is_fast = name::wants_replica(name, self.0.secret.as_ref());
+        let (origin, watched) = match is_fast {
+            true => self.fast(&asked, (origin, watched)).await?,
+            false => (origin, watched),
+        };
         let account = &self.0.account;
         account.opened();
         let label = account.label(address);
@@ -278,7 +290,7 @@ impl FarFiles {
             files: self.clone(),
             client: guest.client.address(),
             opened: Instant::now(),
-            key: address.as_str().to_owned(),
+            key: if is_fast { String::new() } else { address.as_str().to_owned() },
             bytes: AtomicU64::new(0),
             _place: place,
         };
@@ -291,7 +303,11 @@ impl FarFiles {
     /// As for [`open`](Self::open).
     pub async fn stat(&self, guest: &Guest, name: Name<'_>) -> io::Result<Stat> {
         let asked = self.served(guest, name, CacheUse::Usual).await?;
-        Ok(self.opened_now(&asked, CacheUse::Usual).await.map_err(failure)?.0.stat)
+        let opened = self.opened_now(&asked, CacheUse::Usual).await.map_err(failure)?;
+        match name::wants_replica(name, self.0.secret.as_ref()) {
+            true => Ok(self.fast(&asked, opened).await?.0.stat),
+            false => Ok(opened.0.stat),
+        }
     }
 
     /// The checksum that the origin keeps of the file.
@@ -304,8 +320,14 @@ impl FarFiles {
         name: Name<'_>,
         algorithm: Algorithm,
     ) -> io::Result<Checksum> {
-        let AskedAddress { address, lent: _lent, .. } =
-            self.served(guest, name, CacheUse::Usual).await?;
+        let asked = self.served(guest, name, CacheUse::Usual).await?;
+        if name::wants_replica(name, self.0.secret.as_ref()) {
+            let (_, watched) = self.opened_now(&asked, CacheUse::Usual).await.map_err(failure)?;
+            if let Some(own) = self.fast_checksum(&asked, &watched, algorithm).await? {
+                return Ok(own);
+            }
+        }
+        let AskedAddress { address, lent: _lent, .. } = asked;
         if address.is_local() {
             return self.0.mounts.checksum(guest, &address, algorithm).await;
         }
@@ -434,6 +456,7 @@ impl FarFiles {
             cache_disk_bytes: totals.disk_bytes,
             cache_bytes_max: totals.bytes_max,
             cache_free_bytes: totals.free_bytes,
+            cache_disks_left_out: totals.disks_left_out,
             ..self.figures()
         };
         Ok(Some(metrics::text(&figures, &self.0.account)))
@@ -607,7 +630,8 @@ impl OriginFile {
     fn new(watched: &Watched, address: &Address) -> Self {
         let stat = stat_of(watched);
         let shown = address.anonymous().to_string();
-        OriginFile { watched: watched.keeper(), stat, shown, opened: watched.opened() }
+        let opened = watched.opened();
+        OriginFile { watched: watched.keeper(), stat, shown, opened, _replica: None }
     }
 }
 

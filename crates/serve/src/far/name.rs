@@ -17,6 +17,8 @@ use crate::origin::scheme;
 
 /// The parameter of a query that has a client's token.
 const TOKEN: &str = "authz=";
+/// Stands before an address whose replica is meant.
+const FAST: &str = "fast/";
 /// Stands before a secret in a path.
 const SECRET_MARK: &str = "k-";
 /// Parameters that speak to a client, to a redirector or to this proxy's own settings: an origin is
@@ -43,6 +45,11 @@ pub fn behind_secret<'a>(written: &'a str, secret: Option<&SecretString>) -> Res
     }
 }
 
+/// Whether a client asks for the replica of a file: `/fast//root://...`.
+pub fn wants_replica(name: Name<'_>, secret: Option<&SecretString>) -> bool {
+    behind_secret(name.written, secret).is_ok_and(|text| text.starts_with(FAST))
+}
+
 /// The prefix of names that [`behind_secret`] accepts.
 pub fn secret_prefix(secret: &SecretString) -> String {
     format!("{SECRET_MARK}{}/", secret.expose_secret())
@@ -59,6 +66,7 @@ pub fn address_of(name: Name<'_>, secret: Option<&SecretString>) -> Result<Addre
         Error::new(ErrorKind::InvalidArgument, what).with_advice(advice)
     };
     let text = behind_secret(name.written, secret)?;
+    let text = text.strip_prefix(FAST).map_or(text, |rest| rest.trim_start_matches('/'));
     // The | would separate several addresses, each of them any.
     if text.chars().any(|letter| letter.is_control() || letter == '|') {
         return Err(wrong("a control character or a | in the name"));
@@ -193,6 +201,8 @@ mod tests {
             ("//file:/lustre//f?authz=x", false, "/lustre//f"),
             ("/file:///lustre/f%20g%23", true, "/lustre/f g#"),
             ("/file:///etc/passwd", true, "/etc/passwd"),
+            ("/fast//root://h//f", false, "root://h//f"),
+            ("//fast/https:/h/f?x=1", true, "https://h/f?x=1"),
         ] {
             assert_eq!(over(written, is_encoded).unwrap(), wanted, "{written}");
         }
@@ -250,6 +260,12 @@ mod tests {
         let behind = |written: &'static str| behind_secret(written, Some(&secret));
         assert_eq!(behind("/k-3f9c/root://h//f").unwrap(), "root://h//f");
         assert_eq!(behind("//k-3f9c//root://h//f").unwrap(), "root://h//f");
+        let wants = |written, secret| {
+            let name = Name { path: std::path::Path::new(""), written, is_encoded: false };
+            wants_replica(name, secret)
+        };
+        assert!(wants("/k-3f9c/fast//root://h//f", Some(&secret)) && wants("fast/root://h//f", None));
+        assert!(!wants("/k-3f9c/root://h//fast/f", Some(&secret)) && !wants("/faster/f", None));
         for wrong in ["/root://h//f", "/k-3f9/root://h//f", "/k-3f9cc/x", "/3f9c/x", "/k-/x", ""] {
             let error = behind(wrong).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{wrong}");

@@ -9,11 +9,12 @@ use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
-use mutex::Mutex;
+use mutex::{Mutex, MutexGuard};
 
+use super::disks::{DiskNumber, Disks};
 use super::extents::{Extents, RecordPlace};
 use super::format::{ContentId, DATA_BYTES_MAX, Record, decode_record};
 use super::segment::Segment;
@@ -28,13 +29,18 @@ const RUN_GAP_BYTES: u64 = 4096;
 pub const OPEN_LOCK: &str = "open";
 /// The name of the file that keeps eviction away.
 pub const PIN: &str = "pinned";
+/// Bits of a segment's number in its key; those above are its disk's.
+const NUMBER_BITS: u32 = 24;
+const NUMBER_MASK: u32 = (1 << NUMBER_BITS) - 1;
 
 /// One content, open. All that read one file share it.
 #[derive(Debug)]
 pub struct HeldContent {
     id: ContentId,
-    folder: PathBuf,
+    disks: Arc<Disks>,
     extents: Mutex<Extents>,
+    /// The disks left out whose records are forgotten: so many.
+    left_out: AtomicU64,
     readers: Mutex<BTreeMap<u32, Arc<File>>>,
     segments: Mutex<Segments>,
     /// Nothing more is added: another version of the file has taken its place.
@@ -48,8 +54,10 @@ pub struct HeldContent {
 #[derive(Debug, Default)]
 struct Segments {
     open: BTreeMap<u32, Segment>,
-    /// Of the folder, shared: it is not evicted meanwhile.
-    lock: Option<File>,
+    /// Of the folders by disk, shared: they are not evicted meanwhile.
+    locks: BTreeMap<DiskNumber, File>,
+    /// The disk that takes records; `None` when another may take the next ones.
+    disk: Option<DiskNumber>,
     /// Those whose use has been counted.
     counted: Vec<u32>,
     /// Records were given up since the last look at how much of the segments is needed.
@@ -57,12 +65,13 @@ struct Segments {
 }
 
 impl HeldContent {
-    /// Opens the content that is cached in `folder`, which need not exist.
-    pub fn open(folder: PathBuf, id: ContentId) -> Self {
+    /// Opens the content, of which the disks need have nothing.
+    pub fn open(disks: Arc<Disks>, id: ContentId) -> Self {
         let content = HeldContent {
             id,
-            folder,
+            disks,
             extents: Mutex::default(),
+            left_out: AtomicU64::new(0),
             readers: Mutex::default(),
             segments: Mutex::default(),
             is_over: AtomicBool::new(false),
@@ -80,22 +89,37 @@ impl HeldContent {
 
     /// Whether all of `range` is cached.
     pub fn holds(&self, range: &Range<u64>) -> bool {
-        self.extents.lock().holds(range)
+        self.extents().holds(range)
     }
 
     /// The cached bytes from `start` on, up to the first that is not.
     pub fn run_from(&self, start: u64) -> Option<Range<u64>> {
-        self.extents.lock().run_from(start)
+        self.extents().run_from(start)
     }
 
     /// Bytes of the file that are cached.
     pub fn bytes(&self) -> u64 {
-        self.extents.lock().bytes()
+        self.extents().bytes()
     }
 
     /// The cached ranges, ascending.
     pub fn ranges(&self) -> Vec<Range<u64>> {
-        self.extents.lock().ranges()
+        self.extents().ranges()
+    }
+
+    /// The records, without those on disks that are left out.
+    fn extents(&self) -> MutexGuard<'_, Extents> {
+        let mut extents = self.extents.lock();
+        let (_, left_out) = self.disks.counts();
+        if self.left_out.swap(left_out, Ordering::AcqRel) != left_out {
+            extents.forget_segments(|key| !self.disks.is_in_use(disk_of(key)));
+        }
+        extents
+    }
+
+    /// The disk for the next records, where they continue a segment.
+    pub fn disk(&self) -> Option<DiskNumber> {
+        self.segments.lock().disk
     }
 
     /// Adds nothing more: another version of the file has taken its place.
@@ -186,22 +210,25 @@ impl HeldContent {
         pieces.iter().map(new).sum()
     }
 
-    /// Adds bytes, by offset; bytes that are cached already are not added again. Returns how many
+    /// Adds bytes, by offset, on a disk; bytes that are cached already are not added again. Returns how many
     /// bytes the segments have grown by.
     ///
     /// # Errors
     /// An error of writing, as of a full disk.
-    pub fn add(&self, pieces: &[(u64, Bytes)], now: u64) -> io::Result<u64> {
-        match self.is_over() {
-            true => Ok(0),
-            false => self.add_to(&mut self.segments.lock(), pieces, now),
+    pub fn add(&self, pieces: &[(u64, Bytes)], disk: DiskNumber, now: u64) -> io::Result<u64> {
+        if self.is_over() {
+            return Ok(0);
         }
+        let mut segments = self.segments.lock();
+        segments.disk = Some(disk);
+        self.add_to(&mut segments, pieces, disk, now)
     }
 
     fn add_to(
         &self,
         segments: &mut Segments,
         pieces: &[(u64, Bytes)],
+        disk: DiskNumber,
         now: u64,
     ) -> io::Result<u64> {
         let records = self.records_of(pieces);
@@ -209,7 +236,7 @@ impl HeldContent {
             records.iter().map(|(at, piece)| (*at, &piece[..])).collect();
         let mut grown = 0;
         while !rest.is_empty() {
-            let number = self.last_segment(segments, now)?;
+            let number = self.last_segment(segments, disk, now)?;
             let Some(segment) = segments.open.get_mut(&number) else { break };
             let is_missing = |record: &Record, others: &[Record]| {
                 let is_other = |other: &Record| other.range() == record.range();
@@ -228,6 +255,7 @@ impl HeldContent {
             if appended.is_full {
                 self.write_index(number, segment)?;
                 self.begin(segments, number + 1, now)?;
+                segments.disk = None;
             }
         }
         Ok(grown)
@@ -235,7 +263,7 @@ impl HeldContent {
 
     /// The last segment has been removed: another process has replaced it, or all were evicted.
     fn leave_removed(&self, segments: &mut Segments, number: u32) -> io::Result<()> {
-        if numbers(&self.folder).is_empty() {
+        if self.keys().is_empty() {
             // Evicted: segments that are open can still be read, and nothing is added.
             self.end();
             return Err(ErrorKind::NotFound.into());
@@ -255,7 +283,7 @@ impl HeldContent {
     pub fn save(&self) -> io::Result<()> {
         let mut segments = self.segments.lock();
         for (number, segment) in &mut segments.open {
-            if segment.is_unindexed() {
+            if segment.is_unindexed() && self.disks.is_in_use(disk_of(*number)) {
                 self.write_index(*number, segment)?;
             }
         }
@@ -296,20 +324,28 @@ impl HeldContent {
         records.iter().map(Record::bytes).sum()
     }
 
-    /// The number of the segment that takes records, which is begun where there is none.
-    fn last_segment(&self, segments: &mut Segments, now: u64) -> io::Result<u32> {
-        if segments.lock.is_none() {
-            make_folder(&self.folder)?;
-            segments.lock = Some(lock_shared(&self.folder)?);
+    /// The key of the segment that takes records, which is begun where there is none.
+    fn last_segment(
+        &self,
+        segments: &mut Segments,
+        disk: DiskNumber,
+        now: u64,
+    ) -> io::Result<u32> {
+        if !segments.locks.contains_key(&disk) {
+            self.disks.check(disk)?;
+            let folder = self.disks.folder(disk, &self.id);
+            make_folder(&folder)?;
+            segments.locks.insert(disk, lock_shared(&folder)?);
         }
-        if segments.open.is_empty() {
+        if last_on(segments, disk).is_none() {
             self.find_segments(segments);
         }
-        match segments.open.last_key_value() {
-            Some((number, _)) => Ok(*number),
+        match last_on(segments, disk) {
+            Some(key) => Ok(key),
             None => {
-                let number = numbers(&self.folder).pop().map_or(0, |last| last + 1);
-                self.begin(segments, number, now).map(|()| number)
+                let folder = self.disks.folder(disk, &self.id);
+                let key = key_of(disk, numbers(&folder).pop().map_or(0, |last| last + 1));
+                self.begin(segments, key, now).map(|()| key)
             }
         }
     }
@@ -317,8 +353,12 @@ impl HeldContent {
     /// Learns the records that other processes have added.
     pub fn refresh(&self) {
         let mut segments = self.segments.lock();
-        if segments.lock.is_none() {
-            segments.lock = lock_shared(&self.folder).ok();
+        for (disk, _) in self.disks.in_use() {
+            if !segments.locks.contains_key(&disk)
+                && let Ok(lock) = lock_shared(&self.disks.folder(disk, &self.id))
+            {
+                segments.locks.insert(disk, lock);
+            }
         }
         self.find_segments(&mut segments);
         for (number, segment) in &mut segments.open {
@@ -328,17 +368,30 @@ impl HeldContent {
         }
     }
 
+    /// The keys of all segments on the disks in use.
+    fn keys(&self) -> Vec<u32> {
+        let of = |(disk, _)| {
+            let numbers = numbers(&self.disks.folder(disk, &self.id));
+            numbers.into_iter().map(move |number| key_of(disk, number))
+        };
+        self.disks.in_use().flat_map(of).collect()
+    }
+
+    fn path(&self, key: u32) -> PathBuf {
+        segment_path(&self.disks.folder(disk_of(key), &self.id), key & NUMBER_MASK)
+    }
+
     /// Opens the segments that other processes have begun.
     fn find_segments(&self, segments: &mut Segments) {
-        for number in numbers(&self.folder) {
-            if !segments.open.contains_key(&number) {
-                let _ = self.enter(segments, number);
+        for key in self.keys() {
+            if !segments.open.contains_key(&key) {
+                let _ = self.enter(segments, key);
             }
         }
     }
 
     fn begin(&self, segments: &mut Segments, number: u32, now: u64) -> io::Result<()> {
-        match Segment::begin(&segment_path(&self.folder, number), self.id, now) {
+        match Segment::begin(&self.path(number), self.id, now) {
             Ok(segment) => {
                 self.readers.lock().insert(number, Arc::new(segment.reader()?));
                 segments.open.insert(number, segment);
@@ -353,7 +406,7 @@ impl HeldContent {
 
     /// Opens a segment that is there.
     fn enter(&self, segments: &mut Segments, number: u32) -> io::Result<()> {
-        let (segment, records) = Segment::open(&segment_path(&self.folder, number), self.id)?;
+        let (segment, records) = Segment::open(&self.path(number), self.id)?;
         self.readers.lock().insert(number, Arc::new(segment.reader()?));
         self.learn(number, &records, None);
         segments.open.insert(number, segment);
@@ -372,7 +425,7 @@ impl HeldBytes for HeldContent {
         // The segments as they are now: one may be replaced, and removed, meanwhile.
         let readers = self.readers.lock().clone();
         let mut parts: Vec<(Range<u64>, RecordPlace)> = {
-            let extents = self.extents.lock();
+            let extents = self.extents();
             ranges.iter().flat_map(|range| extents.parts(range.clone())).collect()
         };
         parts.sort_unstable_by_key(|(_, place)| (place.segment, place.record.position));
@@ -380,7 +433,12 @@ impl HeldBytes for HeldContent {
         while !rest.is_empty() {
             let (run, behind) = rest.split_at(run_length(rest));
             rest = behind;
-            self.read_run(run, &readers, buffers, take)?;
+            let read = self.read_run(run, &readers, buffers, take);
+            read.inspect_err(|error| {
+                run.first().into_iter().for_each(|(_, place)| {
+                    self.disks.note_failed_read(disk_of(place.segment), error);
+                });
+            })?;
         }
         Ok(())
     }
@@ -399,6 +457,22 @@ fn run_length(parts: &[(Range<u64>, RecordPlace)]) -> usize {
         follows
     };
     1 + parts[1..].iter().take_while(follows).count()
+}
+
+/// The key of a segment among those of all disks.
+fn key_of(disk: DiskNumber, number: u32) -> u32 {
+    disk << NUMBER_BITS | (number & NUMBER_MASK)
+}
+
+/// The disk of a segment.
+fn disk_of(key: u32) -> DiskNumber {
+    key >> NUMBER_BITS
+}
+
+/// The last open segment on a disk.
+fn last_on(segments: &Segments, disk: DiskNumber) -> Option<u32> {
+    let mut on_disk = segments.open.range(key_of(disk, 0)..=key_of(disk, NUMBER_MASK));
+    on_disk.next_back().map(|(key, _)| *key)
 }
 
 /// The numbers of the segments in a folder, ascending.
@@ -437,7 +511,10 @@ fn open_lock(folder: &Path, create: bool) -> io::Result<File> {
 }
 
 /// Shows others that the folder is in use.
-fn lock_shared(folder: &Path) -> io::Result<File> {
+///
+/// # Errors
+/// There is no such folder, or it is being removed.
+pub fn lock_shared(folder: &Path) -> io::Result<File> {
     let lock = open_lock(folder, false)?;
     lock.try_lock_shared()?;
     Ok(lock)

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::{HeldContent, Segments};
+use super::{HeldContent, Segments, disk_of, last_on};
 use crate::cache::format::{HEADER_BYTES, Record};
 
 impl HeldContent {
@@ -49,7 +49,8 @@ impl HeldContent {
         }
         // Only the last segment takes records, of other processes too.
         self.find_segments(segments);
-        if segments.open.last_key_value().is_some_and(|(last, _)| *last == number) {
+        let disk = disk_of(number);
+        if last_on(segments, disk) == Some(number) {
             self.begin(segments, number + 1, now)?;
         }
         let Some(segment) = segments.open.get(&number) else { return Ok(0) };
@@ -66,7 +67,7 @@ impl HeldContent {
         self.readers.lock().remove(&number);
         let pieces: Vec<(u64, Bytes)> =
             kept.into_iter().map(|(record, data)| (record.offset, data)).collect();
-        let grown = self.add_to(segments, &pieces, now)?;
+        let grown = self.add_to(segments, &pieces, disk, now)?;
         Ok((bytes + HEADER_BYTES).saturating_sub(grown))
     }
 }

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use super::*;
 
+mod disks;
 mod forms;
+mod local;
 
 fn config(folder: &Path, bytes_max: u64) -> CacheConfig {
     CacheConfig {
@@ -224,7 +226,7 @@ fn a_flipped_byte_is_never_handed_on() {
     let entry = adopt(&one, PLACE, "a");
     (0..20).for_each(|at| one.record(&entry, at * 100, content(at * 100, 100)));
     one.flush();
-    let segments = room::segments(&one.inner.data);
+    let segments = one.segments();
     let file = fs::File::options().read(true).write(true).open(&segments[0].path).unwrap();
     let length = file.metadata().unwrap().len();
     let flip = |at: u64| {
@@ -267,7 +269,7 @@ fn what_is_full_makes_room_and_keeps_what_is_open() {
     for number in 1..10 {
         drop(fill(number));
     }
-    let taken: u64 = room::segments(&cache.inner.data).iter().map(|found| found.held.bytes).sum();
+    let taken: u64 = cache.segments().iter().map(|found| found.held.bytes).sum();
     assert!(taken <= 1_100_000, "{taken}");
     assert!(cache.counters().refused_bytes > 0, "what was used today does not go for what is new");
     // A file that is missed again and again comes in.
@@ -275,8 +277,8 @@ fn what_is_full_makes_room_and_keeps_what_is_open() {
     assert!(cache.counters().evicted > 0);
     assert!(cache.find(&origin(&place(9))).unwrap().content.bytes() > 0);
     assert_eq!(read(&kept, 0..30_000), Some(content(0, 30_000)));
-    assert!(room::segments(&cache.inner.data).iter().any(|found| found.held.stays));
-    let taken: u64 = room::segments(&cache.inner.data).iter().map(|found| found.held.bytes).sum();
+    assert!(cache.segments().iter().any(|found| found.held.stays));
+    let taken: u64 = cache.segments().iter().map(|found| found.held.bytes).sum();
     assert!(taken <= 1_100_000, "{taken}");
 }
 
@@ -300,7 +302,7 @@ fn processes_that_share_a_folder_add_to_one_entry() {
         assert_eq!(entry.content.bytes(), 800_000);
         assert_eq!(read(entry, 0..800_000), Some(content(0, 800_000)));
     }
-    let segments = room::segments(&caches[0].inner.data);
+    let segments = caches[0].segments();
     let held: u64 = segments.iter().map(|found| fs::metadata(&found.path).unwrap().len()).sum();
     assert!(held < 850_000, "each byte is there once: {held}");
 }

@@ -1,0 +1,272 @@
+//! Replicas: files that programs read faster, with the content of a file elsewhere. Each is made
+//! of one version of that file, is kept in the cache whole or not at all, and goes with the version.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use data_encoding::HEXLOWER;
+use serde::{Deserialize, Serialize};
+
+use super::content::{OPEN_LOCK, lock_shared, make_folder};
+use super::disks::DiskNumber;
+use super::evict::Held;
+use super::format::ContentId;
+use super::names::replica_content;
+use super::room::Found;
+use super::segment::UNFINISHED;
+use super::{Cache, place, room};
+use crate::checksum::{Algorithm, Checksum, Hasher};
+use crate::clock::seconds_since_1970;
+use crate::disk::{self, FolderEntry};
+use crate::error::{Error, ErrorKind, Result};
+use crate::origin::FileOrigin;
+use crate::report::size;
+use crate::source::FileInfo;
+
+/// The replica, in the folder of its content.
+pub(super) const REPLICA: &str = "fast.root";
+/// The facts about it, whose time of modification is that of its last use.
+pub(super) const ABOUT: &str = "fast.json";
+/// Its lock is held by the process that makes the replica.
+pub(super) const MAKING: &str = "making";
+/// More than the facts take.
+const ABOUT_BYTES_MAX: u64 = 64 << 10;
+/// Bytes that are hashed at a time.
+const STEP_BYTES: usize = 1 << 20;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct About {
+    /// The file that it was made of, as its server described it.
+    of: FileInfo,
+    size: u64,
+    /// The checksum of the replica's own bytes.
+    adler32: String,
+    /// Seconds since 1970.
+    made: u64,
+}
+
+/// A replica that can be read. Dropping it lets it be evicted.
+#[derive(Debug)]
+pub struct Replica {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its own size, and not that of the file that it was made of.
+    pub size: u64,
+    _lock: File,
+}
+
+/// A replica that is being made. Dropping it removes what there is of it.
+#[derive(Debug)]
+pub struct ReplicaDraft {
+    /// Where its file is to be written.
+    pub path: PathBuf,
+    folder: PathBuf,
+    disk: DiskNumber,
+    id: ContentId,
+    of: FileInfo,
+    _making: File,
+    _lock: File,
+}
+
+impl Replica {
+    /// The checksum of all its bytes. Blocks.
+    ///
+    /// # Errors
+    /// An error of the disk.
+    pub fn checksum(&self, algorithm: Algorithm) -> Result<Checksum> {
+        checksum(&self.path, algorithm).map_err(|error| Error::from_io(&error))
+    }
+}
+
+impl Drop for ReplicaDraft {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+impl Cache {
+    /// The replica of the version of a file that a server has just described, or that is trusted as
+    /// the settings have it. Blocks.
+    pub fn replica(&self, origin: &FileOrigin, info: &FileInfo) -> Option<Replica> {
+        let id = replica_id(origin, info)?;
+        self.folders(&id).into_iter().find_map(|folder| self.replica_in(&folder, &id, info))
+    }
+
+    fn replica_in(&self, folder: &Path, id: &ContentId, info: &FileInfo) -> Option<Replica> {
+        let about = about(folder).filter(|about| about.of == *info)?;
+        let lock = lock_shared(folder).ok()?;
+        let path = folder.join(REPLICA);
+        let is_whole = fs::symlink_metadata(&path)
+            .is_ok_and(|found| found.is_file() && found.len() == about.size);
+        let key = (*id, about.made);
+        if !is_whole || !self.inner.checked_replicas.lock().contains(&key) {
+            // Once in each process: later readers trust it as any file of this machine.
+            let found = checksum(&path, Algorithm::Adler32).ok();
+            if !is_whole || found.is_none_or(|found| found.to_string() != about.adler32) {
+                self.inner.counting.damaged();
+                room::remove(folder);
+                return None;
+            }
+            self.inner.checked_replicas.lock().insert(key);
+        }
+        let used = File::options().write(true).open(folder.join(ABOUT));
+        let _ = used.and_then(|file| file.set_modified(SystemTime::now()));
+        Some(Replica { path, size: about.size, _lock: lock })
+    }
+
+    /// Begins a replica of about so many bytes. Waits while another process makes the same one:
+    /// look for that first. Segments may go for it. Blocks.
+    ///
+    /// # Errors
+    /// `Unsupported` where nothing distinguishes versions of the file; `LimitReached` where the
+    /// cache has no room; an error of the disk.
+    pub fn draft_replica(
+        &self,
+        origin: &FileOrigin,
+        info: &FileInfo,
+        bytes: u64,
+    ) -> Result<ReplicaDraft> {
+        let id = replica_id(origin, info).ok_or_else(|| {
+            let text = "nothing says when it changes: a replica of it could be an old one";
+            Error::new(ErrorKind::Unsupported, text)
+        })?;
+        let (disk, data) = self.roomiest()?;
+        self.make_room(&data, bytes)?;
+        let folder = place::content_folder(&data, &id);
+        let begin = || -> io::Result<(File, File)> {
+            make_folder(&folder)?;
+            let lock = lock_shared(&folder)?;
+            let making = FolderEntry::at(&folder.join(MAKING))?.open_or_create()?;
+            making.lock()?;
+            Ok((lock, making))
+        };
+        let (lock, making) = begin().map_err(|error| {
+            self.inner.disks.note_failed_write(disk, &error, seconds_since_1970());
+            Error::from_io(&error)
+        })?;
+        let path = folder.join(format!("{UNFINISHED}fast.root"));
+        let of = info.clone();
+        Ok(ReplicaDraft { path, folder, disk, id, of, _making: making, _lock: lock })
+    }
+
+    /// Keeps a replica whose file has been written. Blocks.
+    ///
+    /// # Errors
+    /// `LimitReached` where it takes more room than there is; an error of the disk.
+    pub fn keep_replica(&self, draft: ReplicaDraft) -> Result<Replica> {
+        let kept = self.keep_draft(&draft);
+        if let Err(error) = &kept {
+            self.inner.disks.note_failed_write(draft.disk, error, seconds_since_1970());
+        }
+        let about = kept.map_err(|error| Error::from_io(&error))?;
+        let path = draft.folder.join(REPLICA);
+        if let Some(data) = draft.folder.parent().and_then(Path::parent) {
+            // Its room was an estimate.
+            if let Err(error) = self.make_room(data, 0) {
+                let _ = fs::remove_file(&path);
+                return Err(error);
+            }
+        }
+        self.inner.checked_replicas.lock().insert((draft.id, about.made));
+        let lock = lock_shared(&draft.folder).map_err(|error| Error::from_io(&error))?;
+        Ok(Replica { path, size: about.size, _lock: lock })
+    }
+
+    fn keep_draft(&self, draft: &ReplicaDraft) -> io::Result<About> {
+        let ReplicaDraft { path, folder, of, .. } = draft;
+        let size = fs::metadata(path)?.len();
+        let adler32 = checksum(path, Algorithm::Adler32)?.to_string();
+        let about = About { of: of.clone(), size, adler32, made: seconds_since_1970() };
+        File::open(path)?.sync_all()?;
+        // Never the facts of one with the bytes of another.
+        let _ = fs::remove_file(folder.join(ABOUT));
+        fs::rename(path, folder.join(REPLICA))?;
+        let mut facts = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
+        facts.write_all(&serde_json::to_vec(&about)?)?;
+        facts.persist(folder.join(ABOUT)).map_err(|error| error.error)?;
+        Ok(about)
+    }
+
+    /// The disk with most free bytes.
+    fn roomiest(&self) -> Result<(DiskNumber, PathBuf)> {
+        self.inner.disks.check_all();
+        let free = |data: &Path| place::free_bytes(data).map_or(0, |(free, _)| free);
+        let disks = self.inner.disks.in_use().map(|(disk, data)| (free(data), disk, data));
+        let (_, disk, data) = disks.max().ok_or_else(|| {
+            Error::new(ErrorKind::Io, "no disk of the cache can be used")
+        })?;
+        Ok((disk, data.to_owned()))
+    }
+
+    /// Lets segments go until there is room for so many bytes on a disk.
+    fn make_room(&self, data: &Path, bytes: u64) -> Result<()> {
+        let config = &self.inner.config;
+        room::shrink(&[data], config.bytes_max.saturating_sub(bytes), &self.inner.counting);
+        let taken: u64 = room::segments(data).iter().map(|found| found.held.bytes).sum();
+        let (free, all) = place::free_bytes(data).map_err(|error| Error::from_io(&error))?;
+        let floor = (all / 10).min(config.free_bytes_min);
+        if taken + bytes <= config.bytes_max && floor + bytes <= free {
+            return Ok(());
+        }
+        let text = format!(
+            "the cache has no room for {}: of {} it has {}, and its disk has {} free",
+            size(bytes),
+            size(config.bytes_max),
+            size(taken),
+            size(free)
+        );
+        Err(Error::new(ErrorKind::LimitReached, text)
+            .with_advice("let FARROOT_CACHE say more, or end pins (`farroot cache unpin`)"))
+    }
+}
+
+/// The content of the replica of one version of a file.
+fn replica_id(origin: &FileOrigin, info: &FileInfo) -> Option<ContentId> {
+    let key = HEXLOWER.encode(&origin.key(None));
+    (!info.says_only_size()).then(|| replica_content(&key, info))
+}
+
+fn about(folder: &Path) -> Option<About> {
+    let text = disk::read(&folder.join(ABOUT), ABOUT_BYTES_MAX).ok()?;
+    serde_json::from_slice(&text).ok()
+}
+
+/// The replica in a folder, for eviction.
+pub(super) fn found(folder: &Path, stays: bool) -> Option<Found> {
+    let path = folder.join(REPLICA);
+    let bytes = fs::symlink_metadata(&path).ok()?.len();
+    let used = fs::metadata(folder.join(ABOUT)).and_then(|about| about.modified());
+    let used = used.ok().and_then(|used| used.duration_since(SystemTime::UNIX_EPOCH).ok());
+    let used = used.as_ref().map_or(0, Duration::as_secs);
+    let begun = about(folder).map_or(0, |about| about.made);
+    // It took longer to make than a segment takes to be fetched.
+    Some(Found { path, begun, held: Held { bytes, uses: 1, used, stays } })
+}
+
+/// Whether the bytes of the replica in a folder are those that were written; `None` without one.
+pub(super) fn is_sound(folder: &Path) -> Option<bool> {
+    let path = folder.join(REPLICA);
+    path.exists().then(|| {
+        let found = checksum(&path, Algorithm::Adler32).ok();
+        about(folder).zip(found).is_some_and(|(about, found)| found.to_string() == about.adler32)
+    })
+}
+
+/// Whether a name is of a file beside segments.
+pub(super) fn is_own(name: &str) -> bool {
+    [REPLICA, ABOUT, MAKING, OPEN_LOCK].contains(&name)
+}
+
+fn checksum(path: &Path, algorithm: Algorithm) -> io::Result<Checksum> {
+    let mut file = File::open(path)?;
+    let mut hasher = Hasher::new(algorithm);
+    let mut buffer = vec![0; STEP_BYTES];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hasher.finish()),
+            count => hasher.update(&buffer[..count]),
+        }
+    }
+}
