@@ -5,4 +5,5 @@ mod manual;
 mod run;
 mod shell;
 mod site;
+mod site_cache;
 mod verbs;

@@ -252,10 +252,13 @@ impl Remote {
         let left: u64 = missing().iter().map(|piece| piece.end - piece.start).sum();
         if left > 0 {
             let left = report::size(left);
-            let text = format!("the cache has no room for {left} of it: the rest is open or pinned");
-            return Err(Error::new(ErrorKind::LimitReached, text).with_url(file.url()).with_advice(
-                "let FARROOT_CACHE say more, end pins (`farroot cache unpin`), or evict files",
-            ));
+            let text =
+                format!("the cache has no room for {left} of it: the rest is open or pinned");
+            return Err(Error::new(ErrorKind::LimitReached, text)
+                .with_url(file.url())
+                .with_advice(
+                    "let FARROOT_CACHE say more, end pins (`farroot cache unpin`), or evict files",
+                ));
         }
         let after = cache.counters();
         Ok(after.missed_bytes - before.missed_bytes)

@@ -628,7 +628,9 @@ fn folders(paths: &Path) -> Option<Vec<PathBuf>> {
     for part in paths.as_os_str().as_bytes().split(|byte| *byte == b':') {
         let part = OsStr::from_bytes(part);
         match folders.last_mut() {
-            Some(last) if !part.as_bytes().starts_with(b"/") && !part.as_bytes().starts_with(b"~") => {
+            Some(last)
+                if !part.as_bytes().starts_with(b"/") && !part.as_bytes().starts_with(b"~") =>
+            {
                 last.push(":");
                 last.push(part);
             }

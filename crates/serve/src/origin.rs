@@ -260,9 +260,19 @@ mod tests {
         ] {
             assert_eq!(allows(pattern, address), wanted, "{pattern} {address}");
         }
-        for wrong in
-            ["", "root://", "file://lustre/data", "file:///a/../b", "ftp://h", "root://a*b", "root://*b", "h:0", "h:x", "h/path", "u@h"]
-        {
+        for wrong in [
+            "",
+            "root://",
+            "file://lustre/data",
+            "file:///a/../b",
+            "ftp://h",
+            "root://a*b",
+            "root://*b",
+            "h:0",
+            "h:x",
+            "h/path",
+            "u@h",
+        ] {
             assert!(wrong.parse::<Origin>().is_err(), "{wrong}");
         }
     }

@@ -49,7 +49,8 @@ impl Disks {
             return Err(Error::new(ErrorKind::InvalidArgument, "there is no folder for a cache"));
         }
         if folders.len() > DISKS_MAX {
-            let text = format!("a cache has at most {DISKS_MAX} folders, and not {}", folders.len());
+            let text =
+                format!("a cache has at most {DISKS_MAX} folders, and not {}", folders.len());
             return Err(Error::new(ErrorKind::InvalidArgument, text));
         }
         let mut first = None;

@@ -261,9 +261,8 @@ impl Cache {
         let of = |name: Name| {
             let folders = self.both_folders(&name);
             let parts = folders.iter().flatten().filter_map(|folder| read.get(folder));
-            let (uses, used) = parts.fold((0, 0), |(uses, used), (more, last)| {
-                (uses.max(*more), used.max(*last))
-            });
+            let (uses, used) =
+                parts.fold((0, 0), |(uses, used), (more, last)| (uses.max(*more), used.max(*last)));
             let misses = folders[0].iter().filter_map(|folder| missed.get(folder)).max();
             (uses + misses.copied().unwrap_or_default(), used.max(name.checked), name.address)
         };
@@ -349,7 +348,9 @@ impl Cache {
         let mut lines = Vec::new();
         if !self.keeps(std::slice::from_ref(url)) {
             let local = self.inner.config.local.name();
-            lines.push(format!("it is a file of this machine, of which nothing is cached: cache_local is {local}"));
+            lines.push(format!(
+                "it is a file of this machine, of which nothing is cached: cache_local is {local}"
+            ));
             return lines;
         }
         let config = &self.inner.config;

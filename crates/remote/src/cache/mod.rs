@@ -245,9 +245,7 @@ impl Cache {
         let known = self.inner.names.find(&key);
         let own = || own_content(origin, at, info, head);
         let id = match &known {
-            Some(name) if name.info.keeps_bytes(info) && self.begins(name, head) => {
-                name.content
-            }
+            Some(name) if name.info.keeps_bytes(info) && self.begins(name, head) => name.content,
             Some(name) => {
                 self.drop_changed(name);
                 own()

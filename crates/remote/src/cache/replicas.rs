@@ -194,9 +194,9 @@ impl Cache {
         self.inner.disks.check_all();
         let free = |data: &Path| place::free_bytes(data).map_or(0, |(free, _)| free);
         let disks = self.inner.disks.in_use().map(|(disk, data)| (free(data), disk, data));
-        let (_, disk, data) = disks.max().ok_or_else(|| {
-            Error::new(ErrorKind::Io, "no disk of the cache can be used")
-        })?;
+        let (_, disk, data) = disks
+            .max()
+            .ok_or_else(|| Error::new(ErrorKind::Io, "no disk of the cache can be used"))?;
         Ok((disk, data.to_owned()))
     }
 

@@ -354,8 +354,7 @@ fn remove_folder(folder: &Path) {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        let is_own =
-            name == PIN || replicas::is_own(&name) || name.starts_with(UNFINISHED);
+        let is_own = name == PIN || replicas::is_own(&name) || name.starts_with(UNFINISHED);
         if is_own || name.ends_with(".idx") {
             let _ = fs::remove_file(entry.path());
         }

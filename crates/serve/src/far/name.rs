@@ -264,7 +264,9 @@ mod tests {
             let name = Name { path: std::path::Path::new(""), written, is_encoded: false };
             wants_replica(name, secret)
         };
-        assert!(wants("/k-3f9c/fast//root://h//f", Some(&secret)) && wants("fast/root://h//f", None));
+        assert!(
+            wants("/k-3f9c/fast//root://h//f", Some(&secret)) && wants("fast/root://h//f", None)
+        );
         assert!(!wants("/k-3f9c/root://h//fast/f", Some(&secret)) && !wants("/faster/f", None));
         for wrong in ["/root://h//f", "/k-3f9/root://h//f", "/k-3f9cc/x", "/3f9c/x", "/k-/x", ""] {
             let error = behind(wrong).unwrap_err();

@@ -146,7 +146,8 @@ async fn nothing_outside_of_a_mount_is_read() {
         let error = refusal(&remote(), &mounted.root(path)).await;
         assert!(!error.is_retryable(), "{path}: {error}");
     }
-    let outside = format!("{}file://{}/secret", mounted.proxy.root_url(), mounted.top.path().display());
+    let outside =
+        format!("{}file://{}/secret", mounted.proxy.root_url(), mounted.top.path().display());
     assert_eq!(refusal(&remote(), &outside).await.kind(), ErrorKind::PermissionDenied);
     assert!(mounted.get("/alias").1 == content());
     // A proxy for all servers serves none of its own files.
@@ -167,7 +168,8 @@ async fn rules_decide_about_the_file_that_a_link_leads_to() {
     symlink("f", mount.join("public/same")).unwrap();
     let path = format!("file://{}/public", mount.display());
     let rules = vec![AccessRule { path, read: vec!["anyone".to_owned()] }];
-    let proxy = start(top.path(), "file://", Protection { rules, ..Protection::default() }).unwrap();
+    let proxy =
+        start(top.path(), "file://", Protection { rules, ..Protection::default() }).unwrap();
     let mounted = Mounted { top, proxy };
     assert_eq!(mounted.get("/public/f"), (200, b"public".to_vec()));
     assert_eq!(mounted.get("/public/same"), (200, b"public".to_vec()));

@@ -325,12 +325,7 @@ impl HeldContent {
     }
 
     /// The key of the segment that takes records, which is begun where there is none.
-    fn last_segment(
-        &self,
-        segments: &mut Segments,
-        disk: DiskNumber,
-        now: u64,
-    ) -> io::Result<u32> {
+    fn last_segment(&self, segments: &mut Segments, disk: DiskNumber, now: u64) -> io::Result<u32> {
         if !segments.locks.contains_key(&disk) {
             self.disks.check(disk)?;
             let folder = self.disks.folder(disk, &self.id);
