@@ -22,7 +22,7 @@ const FLOORS: [&[&str]; 11] = [
 /// The parts of the readers that `write` uses: the threads, and files that are written further.
 const READ_BY_WRITE: [&str; 2] = ["read/threads/", "read/file/"];
 /// Folders of `write` that read files in order to write others: they stand above both.
-const ABOVE: [&str; 3] = ["write/copy/", "write/merge.rs", "write/skim/"];
+const ABOVE: [&str; 4] = ["write/copy/", "write/merge.rs", "write/replica.rs", "write/skim/"];
 
 /// Imports between `read` and `write`.
 fn between(engine: &Crate) -> Vec<String> {

@@ -156,7 +156,8 @@ fn a_replica_is_served_as_long_as_its_file_is_the_same() {
         bed.printed(&["cp", address, to.to_str().unwrap()]);
         fs::read(to).unwrap()
     };
-    let (original, replica) = (copy(&a, "original"), copy(&fast, "replica"));
+    let original = copy(&a, "original");
+    let replica = copy(&fast, "replica");
     assert_eq!(original, fs::read(bed.file("a.root")).unwrap());
     assert_ne!(original, replica, "its bytes are its own");
     let sources = ["original", "replica"].map(|name| bed.top.path().join(name));

@@ -106,10 +106,9 @@ impl Server {
             Content::Folder { path, hidden, writable } => {
                 Files::Folder(FolderFiles::new(path, *hidden, *writable, limits.threads)?)
             }
-            Content::Far(forwarding) => {
+            Content::Far(far) => {
                 let _inside = runtime.enter();
-                let own = vec![address, http_address];
-                Files::Far(FarFiles::start(forwarding, own, limits.threads)?)
+                Files::Far(FarFiles::start(far, vec![address, http_address], limits.threads)?)
             }
         };
         let selector = {

@@ -63,7 +63,9 @@ pub(crate) async fn replica(
         return Ok(None);
     }
     let drafting = {
-        let (cache, origin, info) = (cache.clone(), file.cached_origin(), file.info().clone());
+        let cache = cache.clone();
+        let origin = file.cached_origin();
+        let info = file.info().clone();
         blocking(move || cache.draft_replica(&origin, &info, size.saturating_mul(ROOM))).await?
     };
     let draft = drafting.map_err(|error| error.with_url(file.url()))?;
@@ -77,7 +79,9 @@ pub(crate) async fn replica(
 }
 
 async fn found(cache: &Cache, file: &RemoteFile) -> Option<Replica> {
-    let (cache, origin, info) = (cache.clone(), file.cached_origin(), file.info().clone());
+    let cache = cache.clone();
+    let origin = file.cached_origin();
+    let info = file.info().clone();
     blocking(move || cache.replica(&origin, &info)).await.ok().flatten()
 }
 

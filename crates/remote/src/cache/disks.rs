@@ -21,13 +21,13 @@ const PAUSE: u64 = 10;
 /// All disks of a cache.
 #[derive(Debug)]
 pub struct Disks {
-    disks: Vec<Disk>,
+    disks: Vec<CacheDisk>,
     /// Counts those that are left out: readers compare it with the number that they know.
     left_out: AtomicU64,
 }
 
 #[derive(Debug)]
-struct Disk {
+struct CacheDisk {
     /// As the user names it.
     folder: PathBuf,
     /// Where contents are.
@@ -70,7 +70,7 @@ impl Disks {
             });
             let folder = folder.to_path_buf();
             let rests_until = AtomicU64::default();
-            disks.push(Disk { folder, data, identity, is_left_out, rests_until });
+            disks.push(CacheDisk { folder, data, identity, is_left_out, rests_until });
         }
         let left_out = disks.iter().filter(|disk| disk.is_left_out()).count();
         match first {
@@ -98,7 +98,7 @@ impl Disks {
 
     /// Whether something may be written to a disk now.
     pub fn is_writable(&self, number: DiskNumber, now: u64) -> bool {
-        let rests = |disk: &Disk| now < disk.rests_until.load(Ordering::Relaxed);
+        let rests = |disk: &CacheDisk| now < disk.rests_until.load(Ordering::Relaxed);
         self.is_in_use(number) && !self.disks.get(number as usize).is_some_and(rests)
     }
 
@@ -180,7 +180,7 @@ impl Disks {
     }
 }
 
-impl Disk {
+impl CacheDisk {
     fn is_left_out(&self) -> bool {
         self.is_left_out.load(Ordering::Acquire)
     }

@@ -11,7 +11,7 @@ use super::content::{PIN, make_folder, numbers, segment_path};
 use super::format::ContentId;
 use super::names::Name;
 use super::recompressed::recompressed_id;
-use super::replicas::{REPLICA, is_sound};
+use super::replica_files::{REPLICA, is_sound};
 use super::room::Found;
 use super::segment::verify;
 use super::{Cache, place, room};
@@ -232,7 +232,8 @@ impl Cache {
         if bytes_max == 0 || pinned <= bytes_max {
             return Ok(());
         }
-        let (pinned, cap) = (size(pinned), size(bytes_max));
+        let pinned = size(pinned);
+        let cap = size(bytes_max);
         let text = format!("with it {pinned} would be pinned, and the cache may have {cap}");
         Err(Error::new(ErrorKind::LimitReached, text)
             .with_url(url.to_string())

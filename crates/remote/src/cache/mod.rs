@@ -22,6 +22,7 @@ pub mod notices;
 mod packing;
 pub(crate) mod place;
 pub(crate) mod recompressed;
+mod replica_files;
 mod replicas;
 mod room;
 mod segment;

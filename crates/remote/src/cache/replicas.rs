@@ -1,51 +1,27 @@
-//! Replicas: files that programs read faster, with the content of a file elsewhere. Each is made
-//! of one version of that file, is kept in the cache whole or not at all, and goes with the version.
+//! Replicas: files that programs read faster, with the content of a file elsewhere. Each is made of
+//! one version of that file, is kept whole or not at all, and goes with the version.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use data_encoding::HEXLOWER;
-use serde::{Deserialize, Serialize};
 
-use super::content::{OPEN_LOCK, lock_shared, make_folder};
+use super::content::{lock_shared, make_folder};
 use super::disks::DiskNumber;
-use super::evict::Held;
 use super::format::ContentId;
 use super::names::replica_content;
-use super::room::Found;
+use super::replica_files::{ABOUT, MAKING, REPLICA, ReplicaFacts, checksum, facts};
 use super::segment::UNFINISHED;
 use super::{Cache, place, room};
-use crate::checksum::{Algorithm, Checksum, Hasher};
+use crate::checksum::{Algorithm, Checksum};
 use crate::clock::seconds_since_1970;
-use crate::disk::{self, FolderEntry};
+use crate::disk::FolderEntry;
 use crate::error::{Error, ErrorKind, Result};
 use crate::origin::FileOrigin;
 use crate::report::size;
 use crate::source::FileInfo;
-
-/// The replica, in the folder of its content.
-pub(super) const REPLICA: &str = "fast.root";
-/// The facts about it, whose time of modification is that of its last use.
-pub(super) const ABOUT: &str = "fast.json";
-/// Its lock is held by the process that makes the replica.
-pub(super) const MAKING: &str = "making";
-/// More than the facts take.
-const ABOUT_BYTES_MAX: u64 = 64 << 10;
-/// Bytes that are hashed at a time.
-const STEP_BYTES: usize = 1 << 20;
-
-#[derive(Debug, Serialize, Deserialize)]
-struct About {
-    /// The file that it was made of, as its server described it.
-    of: FileInfo,
-    size: u64,
-    /// The checksum of the replica's own bytes.
-    adler32: String,
-    /// Seconds since 1970.
-    made: u64,
-}
 
 /// A replica that can be read. Dropping it lets it be evicted.
 #[derive(Debug)]
@@ -95,7 +71,7 @@ impl Cache {
     }
 
     fn replica_in(&self, folder: &Path, id: &ContentId, info: &FileInfo) -> Option<Replica> {
-        let about = about(folder).filter(|about| about.of == *info)?;
+        let about = facts(folder).filter(|about| about.of == *info)?;
         let lock = lock_shared(folder).ok()?;
         let path = folder.join(REPLICA);
         let is_whole = fs::symlink_metadata(&path)
@@ -174,11 +150,11 @@ impl Cache {
         Ok(Replica { path, size: about.size, _lock: lock })
     }
 
-    fn keep_draft(&self, draft: &ReplicaDraft) -> io::Result<About> {
+    fn keep_draft(&self, draft: &ReplicaDraft) -> io::Result<ReplicaFacts> {
         let ReplicaDraft { path, folder, of, .. } = draft;
         let size = fs::metadata(path)?.len();
         let adler32 = checksum(path, Algorithm::Adler32)?.to_string();
-        let about = About { of: of.clone(), size, adler32, made: seconds_since_1970() };
+        let about = ReplicaFacts { of: of.clone(), size, adler32, made: seconds_since_1970() };
         File::open(path)?.sync_all()?;
         // Never the facts of one with the bytes of another.
         let _ = fs::remove_file(folder.join(ABOUT));
@@ -226,47 +202,4 @@ impl Cache {
 fn replica_id(origin: &FileOrigin, info: &FileInfo) -> Option<ContentId> {
     let key = HEXLOWER.encode(&origin.key(None));
     (!info.says_only_size()).then(|| replica_content(&key, info))
-}
-
-fn about(folder: &Path) -> Option<About> {
-    let text = disk::read(&folder.join(ABOUT), ABOUT_BYTES_MAX).ok()?;
-    serde_json::from_slice(&text).ok()
-}
-
-/// The replica in a folder, for eviction.
-pub(super) fn found(folder: &Path, stays: bool) -> Option<Found> {
-    let path = folder.join(REPLICA);
-    let bytes = fs::symlink_metadata(&path).ok()?.len();
-    let used = fs::metadata(folder.join(ABOUT)).and_then(|about| about.modified());
-    let used = used.ok().and_then(|used| used.duration_since(SystemTime::UNIX_EPOCH).ok());
-    let used = used.as_ref().map_or(0, Duration::as_secs);
-    let begun = about(folder).map_or(0, |about| about.made);
-    // It took longer to make than a segment takes to be fetched.
-    Some(Found { path, begun, held: Held { bytes, uses: 1, used, stays } })
-}
-
-/// Whether the bytes of the replica in a folder are those that were written; `None` without one.
-pub(super) fn is_sound(folder: &Path) -> Option<bool> {
-    let path = folder.join(REPLICA);
-    path.exists().then(|| {
-        let found = checksum(&path, Algorithm::Adler32).ok();
-        about(folder).zip(found).is_some_and(|(about, found)| found.to_string() == about.adler32)
-    })
-}
-
-/// Whether a name is of a file beside segments.
-pub(super) fn is_own(name: &str) -> bool {
-    [REPLICA, ABOUT, MAKING, OPEN_LOCK].contains(&name)
-}
-
-fn checksum(path: &Path, algorithm: Algorithm) -> io::Result<Checksum> {
-    let mut file = File::open(path)?;
-    let mut hasher = Hasher::new(algorithm);
-    let mut buffer = vec![0; STEP_BYTES];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hasher.finish()),
-            count => hasher.update(&buffer[..count]),
-        }
-    }
 }

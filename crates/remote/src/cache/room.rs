@@ -1,4 +1,4 @@
-//! Room on the disk: how much there is, and which segments go for new ones.
+//! DiskRoom on the disk: how much there is, and which segments go for new ones.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,12 +14,13 @@ use super::counters::Counting;
 use super::disks::{DiskNumber, Disks};
 use super::evict::{self, Held, MISSES_MAX};
 use super::format::ContentId;
+use super::replica_files::FoundReplica;
 use super::segment::{SEGMENT_BYTES, UNFINISHED, index_path, read_header};
 use super::settings::CacheConfig;
-use super::{notices, place, replicas};
+use super::{notices, place, replica_files};
 use crate::disk::{self, FolderEntry};
 
-/// Room is looked for in steps of so much, or a sixteenth of the cap where that is less: a look
+/// DiskRoom is looked for in steps of so much, or a sixteenth of the cap where that is less: a look
 /// goes through all folders.
 const STEP_BYTES: u64 = SEGMENT_BYTES;
 /// Files whose misses are counted.
@@ -35,13 +36,19 @@ const STATE: &str = "state";
 pub struct Rooms {
     disks: Arc<Disks>,
     config: CacheConfig,
-    rooms: BTreeMap<DiskNumber, Room>,
+    rooms: BTreeMap<DiskNumber, DiskRoom>,
+}
+
+impl Found {
+    fn of_replica(FoundReplica { path, begun, held }: FoundReplica) -> Self {
+        Found { path, begun, held }
+    }
 }
 
 impl Rooms {
     pub fn new(disks: Arc<Disks>, config: CacheConfig, counting: &Arc<Counting>) -> Self {
         let room = |(number, data): (DiskNumber, &Path)| {
-            (number, Room::new(data.to_owned(), config.clone(), counting.clone()))
+            (number, DiskRoom::new(data.to_owned(), config.clone(), counting.clone()))
         };
         let rooms = disks.in_use().map(room).collect();
         Rooms { disks, config, rooms }
@@ -100,7 +107,7 @@ impl Rooms {
 
 /// The room on one disk.
 #[derive(Debug)]
-struct Room {
+struct DiskRoom {
     data: PathBuf,
     config: CacheConfig,
     counting: Arc<Counting>,
@@ -129,9 +136,9 @@ pub struct Found {
     pub held: Held,
 }
 
-impl Room {
+impl DiskRoom {
     fn new(data: PathBuf, config: CacheConfig, counting: Arc<Counting>) -> Self {
-        Room { data, config, counting, free: None, granted: 0, refused: Vec::new() }
+        DiskRoom { data, config, counting, free: None, granted: 0, refused: Vec::new() }
     }
 
     /// Bytes that are free, as far as is known; looks where so many are wanted the first time.
@@ -296,13 +303,13 @@ pub fn segments(data: &Path) -> Vec<Found> {
     let mut found = Vec::new();
     for folder in place::content_folders(data) {
         let numbers = numbers(&folder);
-        let has_replica = folder.join(replicas::REPLICA).exists();
+        let has_replica = folder.join(replica_files::REPLICA).exists();
         if numbers.is_empty() && !has_replica && lock_alone(&folder).is_some() {
             remove_folder(&folder);
             continue;
         }
         let stays = folder.join(PIN).exists() || lock_alone(&folder).is_none();
-        found.extend(replicas::found(&folder, stays));
+        found.extend(replica_files::found(&folder, stays).map(Found::of_replica));
         for number in numbers {
             let path = segment_path(&folder, number);
             let file = FolderEntry::at(&path).and_then(|entry| entry.open_regular(false));
@@ -328,7 +335,7 @@ fn under_floor(data: &Path, least: u64) -> u64 {
 
 /// Takes one use from a segment.
 fn age(path: &Path, held: Held) {
-    if path.ends_with(replicas::REPLICA) {
+    if path.ends_with(replica_files::REPLICA) {
         return;
     }
     use std::os::unix::fs::FileExt;
@@ -354,7 +361,7 @@ fn remove_folder(folder: &Path) {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        let is_own = name == PIN || replicas::is_own(&name) || name.starts_with(UNFINISHED);
+        let is_own = name == PIN || replica_files::is_own(&name) || name.starts_with(UNFINISHED);
         if is_own || name.ends_with(".idx") {
             let _ = fs::remove_file(entry.path());
         }

@@ -311,7 +311,8 @@ impl Fetcher {
         ranges: &[Range<u64>],
         activity: &Activity,
     ) -> Result<(RemoteFile, Wants)> {
-        let (cache, origin) = (self.cache(), self.cached_origin(&locations.urls));
+        let cache = self.cache();
+        let origin = self.cached_origin(&locations.urls);
         if cache.is_some_and(|cache| cache.find(&origin).is_some()) {
             // Its cached part can be used once its server has answered.
             let file = self.open(locations, 1, 0, activity).await?;

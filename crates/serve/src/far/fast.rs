@@ -1,6 +1,6 @@
-//! Replicas of files in the cache, for clients that ask for them: `/fast//root://...`. What a
-//! client may read, and whether the file at the origin is the one that the replica was made of, is
-//! decided as for the file itself.
+//! Replicas of files in the cache, for clients that ask for them: `/fast//root://...`. The rules,
+//! and whether the file at the origin is the one that the replica was made of, are decided as for
+//! the file itself.
 
 use std::io;
 use std::sync::Arc;

@@ -132,7 +132,7 @@ pub struct AskedAddress {
     pub address: Address,
     /// The token that the origin is shown, as long as the address is used.
     pub lent: Option<Arc<LentToken>>,
-    /// Of a file of a mount, what it is now.
+    /// The present description of a file of a mount.
     pub now: Option<FileInfo>,
 }
 

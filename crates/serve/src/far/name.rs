@@ -117,7 +117,7 @@ fn mounted(place: &str, is_encoded: bool) -> Option<Address> {
         false => place.into(),
     };
     let separators = |text: &str| text.matches(['/', '\\']).count();
-    // What is escaped is part of a name, and none has these.
+    // An escaped separator is part of a name, and no name has one.
     let is_name = separators(&decoded) == separators(place) && !decoded.contains('\\');
     let is_text = !decoded.chars().any(char::is_control);
     let path = Path::new("/").join(&*decoded);

@@ -210,8 +210,8 @@ impl HeldContent {
         pieces.iter().map(new).sum()
     }
 
-    /// Adds bytes, by offset, on a disk; bytes that are cached already are not added again. Returns how many
-    /// bytes the segments have grown by.
+    /// Adds bytes, by offset, on a disk; bytes that are cached already are not added again. Returns
+    /// how many bytes the segments have grown by.
     ///
     /// # Errors
     /// An error of writing, as of a full disk.
