@@ -6,6 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use rustix::io::Errno;
+
 use super::format::ContentId;
 use super::place;
 use crate::error::{Error, ErrorKind, Result};
@@ -141,26 +143,26 @@ impl Disks {
         numbers.into_iter().for_each(|number| drop(self.check(number)));
     }
 
-    /// A write has failed: on a full disk there is a pause, and any other disk is left out.
+    /// A write has failed: after an error of the disk itself it is left out, and after any other
+    /// one, as of a full disk, nothing is written for a while.
     pub fn note_failed_write(&self, number: DiskNumber, error: &IoError, now: u64) {
         let Some(disk) = self.disks.get(number as usize) else { return };
-        let full =
-            [IoErrorKind::StorageFull, IoErrorKind::QuotaExceeded, IoErrorKind::FileTooLarge];
-        if full.contains(&error.kind()) {
-            let before = disk.rests_until.swap(now + PAUSE, Ordering::Relaxed);
-            if before == 0 {
-                tracing::warn!("the disk of the cache {} is full", disk.folder.display());
-            }
-        } else if error.kind() != IoErrorKind::NotFound || self.check(number).is_err() {
-            self.leave_out(number, error);
+        if is_of_disk(error) {
+            return self.leave_out(number, error);
+        }
+        // A content was evicted, or the disk is gone.
+        if error.kind() == IoErrorKind::NotFound {
+            return drop(self.check(number));
+        }
+        let before = disk.rests_until.swap(now + PAUSE, Ordering::Relaxed);
+        if before == 0 {
+            tracing::warn!("the cache in {} cannot be added to: {error}", disk.folder.display());
         }
     }
 
-    /// A read has failed for a reason other than a damaged record.
+    /// A read has failed: after an error of the disk itself it is left out.
     pub fn note_failed_read(&self, number: DiskNumber, error: &IoError) {
-        let is_of_record = [IoErrorKind::InvalidData, IoErrorKind::UnexpectedEof];
-        let is_gone = error.kind() == IoErrorKind::NotFound;
-        if !is_of_record.contains(&error.kind()) && !is_gone {
+        if is_of_disk(error) {
             self.leave_out(number, error);
         }
     }
@@ -186,6 +188,24 @@ impl CacheDisk {
     }
 }
 
+/// Whether an error is one of the disk, and not of one file or of this process.
+fn is_of_disk(error: &IoError) -> bool {
+    let of_disk = [
+        Errno::IO,
+        Errno::NXIO,
+        Errno::NODEV,
+        Errno::ROFS,
+        Errno::STALE,
+        #[cfg(target_os = "linux")]
+        Errno::REMOTEIO,
+        #[cfg(target_os = "linux")]
+        Errno::UCLEAN,
+        Errno::SHUTDOWN,
+        Errno::NOTCONN,
+    ];
+    Errno::from_io_error(error).is_some_and(|errno| of_disk.contains(&errno))
+}
+
 fn identity(path: &Path) -> IoResult<(u64, u64)> {
     let metadata = std::fs::metadata(path)?;
     Ok((metadata.dev(), metadata.ino()))
@@ -205,7 +225,8 @@ mod tests {
         assert!(disks.is_in_use(0) && !disks.is_writable(0, 109) && disks.is_writable(0, 110));
         disks.note_failed_read(0, &IoErrorKind::InvalidData.into());
         disks.note_failed_write(0, &IoErrorKind::NotFound.into(), 100);
-        assert_eq!(disks.counts(), (2, 0), "a content was evicted");
+        disks.note_failed_write(0, &IoErrorKind::WouldBlock.into(), 100);
+        assert_eq!(disks.counts(), (2, 0), "a content was evicted, or is being");
         disks.note_failed_read(0, &IoError::from_raw_os_error(libc::EIO));
         assert!(!disks.is_in_use(0) && disks.is_writable(1, 0));
         std::fs::remove_dir_all(&two).unwrap();

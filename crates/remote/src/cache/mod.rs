@@ -381,7 +381,7 @@ impl Cache {
 
     /// Where the replica of a file is, if there is one.
     fn replica_folders(&self, name: &Name) -> Vec<PathBuf> {
-        self.folders(&replica_content(&name.key, &name.info))
+        self.folders(&replica_content(&name.key, &name.query, &name.info))
     }
 
     /// On the disks in use.

@@ -161,14 +161,15 @@ pub fn shared_content(
     Some(content_of(&[b"uuid", &key, &uuid.to_le_bytes(), &size.to_le_bytes(), head]))
 }
 
-/// The content of the replica of one version of a file, whose name has this key.
-pub fn replica_content(key: &str, info: &FileInfo) -> ContentId {
+/// The content of the replica of one version of a file, whose name has this key and query.
+pub fn replica_content(key: &str, query: &str, info: &FileInfo) -> ContentId {
     let modified = info.modified.map_or_else(String::new, |seconds| seconds.to_string());
     let version = info.version.as_deref().unwrap_or_default();
     let status = info.status_changed.map(|(seconds, rest)| format!("{seconds}.{rest:09}"));
     content_of(&[
         b"replica",
         key.as_bytes(),
+        query.as_bytes(),
         info.size.to_string().as_bytes(),
         modified.as_bytes(),
         version.as_bytes(),

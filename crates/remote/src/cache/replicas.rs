@@ -201,5 +201,5 @@ impl Cache {
 /// The content of the replica of one version of a file.
 fn replica_id(origin: &FileOrigin, info: &FileInfo) -> Option<ContentId> {
     let key = HEXLOWER.encode(&origin.key(None));
-    (!info.says_only_size()).then(|| replica_content(&key, info))
+    (!info.says_only_size()).then(|| replica_content(&key, &origin.query(), info))
 }
