@@ -19,7 +19,7 @@ use remote::near::{CONNECTIONS_MAX, NearPlace};
 use remote::{Error, ErrorKind, Result};
 
 /// Stored bytes of the columns for which one more request is worth its cost at the server.
-const PART_BYTES: u64 = 8 << 20;
+const PART_BYTES: u64 = 4 << 20;
 /// Nearer servers have sent an answer before a second connection would help.
 const NEAR: Duration = Duration::from_millis(10);
 /// Batches of each answer that wait to be taken.
@@ -238,9 +238,6 @@ mod tests {
     fn only_long_reads_from_afar_have_several_requests() {
         let far = Duration::from_millis(100);
         assert_eq!(parts_of(1 << 40, Duration::from_millis(1)), 1);
-        assert_eq!(
-            [0, 15 << 20, 16 << 20, 1 << 40].map(|bytes| parts_of(bytes, far)),
-            [1, 1, 2, 4]
-        );
+        assert_eq!([0, 7 << 20, 8 << 20, 1 << 40].map(|bytes| parts_of(bytes, far)), [1, 1, 2, 4]);
     }
 }
