@@ -144,12 +144,10 @@ fn a_replica_is_served_as_long_as_its_file_is_the_same() {
     let a = bed.address("a.root");
     let proxy = bed.proxy();
     let fast = format!("{}fast//{a}", proxy.root_url());
-    let table = |address: &str| bed.printed(&["cat", &format!("{address}:{TREE}"), "--csv"]);
-    let missing = bed.refused("1 GB", &["cat", &format!("{fast}:{TREE}"), "--csv"]);
-    assert!(missing.contains("convert"), "{missing}");
     let made = bed.printed(&["cache", "convert", &a]);
     assert!(made.contains("a.root: a replica of"), "{made}");
     assert!(bed.listed("a.root")["replica_disk_bytes"].as_u64().unwrap() > 0);
+    let table = |address: &str| bed.printed(&["cat", &format!("{address}:{TREE}"), "--csv"]);
     assert_eq!(table(&fast), table(&a));
     let copy = |address: &str, name: &str| {
         let to = bed.top.path().join(name);
@@ -160,30 +158,30 @@ fn a_replica_is_served_as_long_as_its_file_is_the_same() {
     let replica = copy(&fast, "replica");
     assert_eq!(original, fs::read(bed.file("a.root")).unwrap());
     assert_ne!(original, replica, "its bytes are its own");
-    let sources = ["original", "replica"].map(|name| bed.top.path().join(name));
-    let shown = sources.map(|path| bed.printed(&["ls", "-r", path.to_str().unwrap()]));
-    let names = shown.map(|text| {
-        let words = text.lines().map(|line| line.split_whitespace().next().map(str::to_owned));
-        words.collect::<Vec<_>>()
-    });
-    assert_eq!(names[0], names[1]);
+    let names = |address: &str| {
+        let listed = bed.printed(&["ls", "-r", address]);
+        let name = |line: &str| line.split_whitespace().next().map(str::to_owned);
+        listed.lines().map(name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&fast), names(&a));
     let verified = bed.printed(&["cache", "verify"]);
     assert!(verified.contains("are what was written"), "{verified}");
-    // Another file takes the name.
-    replace(&bed.file("a.root"), &bed.top.path().join("replica"));
-    std::thread::sleep(Duration::from_millis(150));
-    let other = bed.proxy();
-    let gone = format!("{}fast//{a}:{TREE}", other.root_url());
-    let error = bed.refused("1 GB", &["cat", &gone, "--csv"]);
-    assert!(error.contains("convert"), "{error}");
-    assert!(bed.listed("a.root")["replica_disk_bytes"].as_u64().unwrap_or_default() == 0);
-    // A proxy makes one of a file that its cache has whole.
+    // Another file takes the name. The proxy makes a replica of it, as its cache has all of it.
+    replace(&bed.file("a.root"), &seed("plain.root"));
+    let before = names(bed.top.path().join("original").to_str().unwrap());
+    assert_ne!(names(&a), before);
     bed.printed(&["cache", "warm", &a]);
-    let third = bed.proxy();
-    let again = format!("{}fast//{a}", third.root_url());
-    assert_eq!(table(&again), table(&a));
-    let text = bed.refused("1 GB", &["cache", "convert", &bed.address("text")]);
-    assert!(text.contains("no ROOT file"), "{text}");
+    let other = bed.proxy();
+    let again = format!("{}fast//{a}", other.root_url());
+    assert_eq!(names(&again), names(&a));
+    assert_ne!(copy(&again, "again"), replica);
+    let text = bed.address("text");
+    let error = bed.refused("1 GB", &["cache", "convert", &text]);
+    assert!(error.contains("no ROOT file"), "{error}");
+    let target = bed.top.path().join("none");
+    let through = format!("{}fast//{text}", other.root_url());
+    let error = bed.refused("1 GB", &["cp", &through, target.to_str().unwrap()]);
+    assert!(error.contains("convert"), "{error}");
 }
 
 #[test]
