@@ -39,7 +39,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(PYTEST_WORKERS) --maxprocesse
 PYTHON_CODE := $(sort $(patsubst %/,%,$(dir $(wildcard python/pyproject.toml .ci/*.py bench/*.py demo/*.py sim/*.py lab/*.py release/*.py docs/*/*.py))))
 
 .DEFAULT_GOAL := help
-.PHONY: help check fmt fmt-check clippy ruff mypy typos deny tables tables-check man quick test test-rust test-python \
+.PHONY: help check fmt fmt-check clippy ruff mypy typos deny tables tables-check bench man quick test test-rust test-python \
 	interop coffea extension extension-quick extension-release \
 	demo demo-cluster docs fuzz xrootd s3 wheel sdist release-check clean
 
@@ -148,32 +148,16 @@ docs: $(VENV)/.docs-ready ## the site of docs/, with its notebooks run: build/si
 	$(MAKE) extension
 	$(BIN)/python docs/site/build.py
 
-bench-%: $(VENV)/.bench-ready ## one experiment of bench/, e.g. bench-h42 (see bench/METHOD.md)
+# What is built for it must be of the commit that the records name: nothing of another checkout.
+BENCH ?= --all
+bench: $(VENV)/.bench-ready $(VENV)/.coffea-ready ## all experiments, unattended; BENCH="h42 caches" for some (bench/METHOD.md)
 	$(CARGO) build --release $(LOCKED) -p farroot-lab
+	$(CARGO) build --release $(LOCKED) -p farroot-remote --example first_byte --example chunks
 	$(MAKE) extension-release
-	FARROOT_PYTHON=$(BIN)/python $(BIN)/python bench/run.py $*
+	FARROOT_PYTHON=$(BIN)/python $(BIN)/python bench/run.py $(BENCH)
 
-bench-growth bench-home-coffea bench-home-from-root bench-home-from-root-ntuple: $(VENV)/.coffea-ready
-
-bench-sources: $(VENV)/.bench-ready ## several sources, and servers that die, stop, come back
-	$(CARGO) build --release $(LOCKED) -p farroot-lab
-	$(MAKE) extension-release
-	FARROOT_PYTHON=$(BIN)/python $(BIN)/python bench/sources.py
-
-bench-growth: $(VENV)/.bench-ready ## how time and memory of each call grow with what it works on
-	$(MAKE) extension-release
-	FARROOT_PYTHON=$(BIN)/python $(BIN)/python bench/growth.py --resume
-
-bench-posix: $(VENV)/.bench-ready ## a local disk and a slow mount that have nothing in memory
-	$(MAKE) extension-release
-	$(BIN)/python bench/posix.py
-
-bench-sites: $(VENV)/.bench-ready ## servers that want a credential: TLS, tokens, gsi, Kerberos
-	$(CARGO) build --release $(LOCKED) -p farroot-lab
-	$(CARGO) build --release $(LOCKED) -p farroot-remote --example first_byte
-	$(MAKE) extension-release
-	$(BIN)/python bench/data.py h42
-	FARROOT_PYTHON=$(BIN)/python $(BIN)/python bench/sites.py --record
+bench-%: ## one experiment again, e.g. bench-h42
+	$(MAKE) bench BENCH="--again $*"
 
 # Zig is the C compiler and linker, for any processor and an old glibc. The Rust library of another
 # processor is `rustup target add $(TARGET)`.

@@ -5,6 +5,39 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
+from pathlib import Path
+
+from model import CannotRunError
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def python() -> str:
+    """The interpreter that has the peers and farroot."""
+    return os.environ.get("FARROOT_PYTHON", sys.executable)
+
+
+def path_of(program: str, variable: str) -> str:
+    """Where an optimised program of this workspace is, unless the variable names another."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    return os.environ.get(variable, str(target / "release" / program))
+
+
+def built(program: str, variable: str, package: str) -> str:
+    """The same of a program that has been built."""
+    path = path_of(program, variable)
+    if not Path(path).exists():
+        raise CannotRunError(f"{path} is not there: cargo build --release {package}")
+    return path
+
+
+def lab() -> str:
+    return built("farroot-lab", "FARROOT_LAB", "-p farroot-lab")
+
+
+def set_link(host: str, knobs: list[str]) -> None:
+    subprocess.run([lab(), "set", host, *knobs], check=True, stdout=subprocess.DEVNULL)
 
 
 def base_environment() -> dict[str, str]:

@@ -1,67 +1,10 @@
-"""The experiments: file, columns, links and peers of each. Data only; run.py acts."""
+"""The experiments: file, columns, links and peers of each. Data only; reads.py acts."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-
-@dataclass(frozen=True)
-class Peer:
-    """One way to do the job: a script of peers/, run in a process of its own."""
-
-    name: str
-    script: str
-    scheme: str = "root"  # root, http, or local: which URL it gets
-    options: tuple[str, ...] = ()
-    environment: dict[str, str] = field(default_factory=dict)
-    is_bound: bool = False  # no peer but a bound (floor) or another job (xrdcp): no ratio to it
-    is_led: bool = False  # started by `farroot run`, whose own start does not count
-    is_cached: bool = False  # with a cache on disk that a run before it has filled
-    is_behind_xcache: bool = False  # through XRootD's own cache, empty unless `is_cached`
-    is_known: bool = False  # with the metadata that an earlier run has stored
-
-
-@dataclass(frozen=True)
-class Link:
-    """A setting of the far host's link."""
-
-    rtt_ms: float
-    options: str = "rate=1gbit flow-rate=none loss=0"
-
-    @property
-    def label(self) -> str:
-        extra = [option for option in self.options.split() if option not in Link.options.split()]
-        return " ".join([f"{self.rtt_ms:g} ms", *extra])
-
-    @property
-    def pipe_bytes(self) -> int:
-        """Bytes that it holds: rate x round trip."""
-        rate = next(option for option in self.options.split() if option.startswith("rate="))
-        number, unit = re.fullmatch(r"rate=(\d+)(gbit|mbit|MB/s)", rate).groups()
-        per_s = {"gbit": 125_000_000, "mbit": 125_000, "MB/s": 1_000_000}[unit]
-        return int(int(number) * per_s * self.rtt_ms / 1000)
-
-    @property
-    def settings(self) -> list[str]:
-        return [f"delay={self.rtt_ms / 2000:.6f}s", *self.options.split()]
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """A table to make. The table compares its `figure`: time_s, round_trips, or peak_bytes."""
-
-    about: str
-    file: str
-    peers: tuple[Peer, ...]
-    columns: tuple[str, ...] = ()
-    entry_stop: int | None = None
-    links: tuple[Link, ...] = ()
-    figure: str = "time_s"
-    timeout_s: float = 300.0
-    copies: int = 0  # the job is as many files, FILE/0000.root and so on
-    uploads: bool = False  # the peers write to a server whose folder is empty
-
+from model import Experiment, Link, Peer, Place
 
 ROOT_DEFAULT = Peer("ROOT, default cache", "root_getentry")
 ROOT_TRAINED = Peer("ROOT, trained cache", "root_getentry", options=("--cache", "trained"))
@@ -444,6 +387,21 @@ EXPERIMENTS = {
             replace(ROOT_TRAINED, scheme="local"),
             LOCAL_UPROOT,
             LOCAL_FARROOT,
+        ),
+    ),
+    "posix": Experiment(
+        about="three branches of h42 that are not in memory, one thread",
+        file="h42",
+        columns=H42_COLUMNS,
+        places=(Place(), Place(delay_s=0.005)),
+        peers=(
+            *(
+                Peer(f"ROOT, cache {cache}", "root_getentry", "local", ("--cache", cache))
+                for cache in ("default", "trained", "none")
+            ),
+            LOCAL_UPROOT,
+            LOCAL_FARROOT,
+            replace(LOCAL_FARROOT, name="farroot, two threads", environment={}),
         ),
     ),
     "overlap": Experiment(

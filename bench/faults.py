@@ -12,6 +12,8 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+import commands
+
 BUSIEST = "the busiest"
 
 
@@ -31,8 +33,7 @@ class Fault:
 class Hosts:
     """The servers of a lab, as they are now."""
 
-    def __init__(self, lab: str, redirector: str | None = None) -> None:
-        self.lab = lab
+    def __init__(self, redirector: str | None = None) -> None:
         self.redirector = redirector
         self.pids: dict[str, list[int]] = {}
         self._spares: dict[str, list[subprocess.Popen]] = {}
@@ -45,13 +46,9 @@ class Hosts:
                 name = key.removeprefix("FARLAB_").removesuffix("_PIDS").lower()
                 self.pids[name] = [int(pid) for pid in value.split()]
 
-    def set(self, host: str, options: str) -> None:
-        command = [self.lab, "set", host, *options.split()]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-
     def sent(self) -> dict[str, int]:
         """Bytes that each server has sent so far."""
-        asked = subprocess.run([self.lab, "stats"], check=True, stdout=subprocess.PIPE)
+        asked = subprocess.run([commands.lab(), "stats"], check=True, stdout=subprocess.PIPE)
         stats = json.loads(asked.stdout)
         return {host: stats[host]["sent"]["bytes"] for host in self.pids}
 
@@ -87,7 +84,7 @@ class Hosts:
             case "restart":
                 self._restart(host)
             case options:
-                self.set(host, options)
+                commands.set_link(host, options.split())
 
     def mend(self) -> None:
         """Every server is up and running again, for the next job."""

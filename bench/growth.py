@@ -1,100 +1,78 @@
 """Measures how the time and the memory of each call grow with the size of what it works on.
 
-    python bench/growth.py [--kinds columns,keys] [--calls merge] [--programs farroot]
-
 Each call runs in a process of its own, for 10^2, 10^2.5, ... 10^5 columns, baskets, keys and so on,
-one after the other up to the first that takes more than --limit CPU seconds. Its exponent is the
-slope of the logarithms of CPU time and size in the upper half of the sizes, where the time is above
---floor. Writes bench/record/growth.csv and growth.json after each call, and the tables at the end.
+one after the other up to the first that takes more than some CPU seconds. Its exponent is the slope
+of the logarithms of CPU time and size in the upper half of the sizes, where the time counts.
 """
 
 from __future__ import annotations
 
-import argparse
-import csv
 import json
 import math
 import subprocess
-import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from statistics import mean
 
 import commands
 import data
-import machine
-import record
-import run
-import tables
 from growth_calls import CALLS, Call
+from model import Cell, Run
 
 SIZES = (100, 316, 1_000, 3_162, 10_000, 31_623, 100_000)
-RECORD = data.BENCH / "record" / "growth"
+#: CPU seconds of a call, after which no greater size is measured, and those that count.
+LIMIT_S, FLOOR_S = 8.0, 0.05
 #: A file that takes longer to be made is left out.
 TIMEOUT_S = 300.0
 
 
-def main() -> None:
-    args = arguments()
-    is_part = bool(args.kinds or args.calls or args.programs)
-    rows = recorded() if args.resume else []
-    facts = machine.facts()
-    done = {(row["kind"], row["call"], row["program"]) for row in rows}
-    for call in CALLS:
-        if not is_wanted(call.kind, args.kinds, whole=True) or not is_wanted(call.name, args.calls):
-            continue
-        for program in call.jobs:
-            if (call.kind, call.name, program) in done or not is_wanted(program, args.programs):
-                continue
-            found = runs(call, program, args)
-            print(line_of(summary(found, args.floor)), file=sys.stderr, flush=True)
-            rows += found
-            if not is_part or args.resume:
-                write(rows, args.floor, facts)
-    if not is_part or args.resume:
-        tables.write()
+class Growth:
+    """All calls of all programs, for run.py: the kind of file takes the place of the link."""
 
+    about = "CPU time and memory of each call against the size of what it works on"
+    runs = 1
 
-def recorded() -> list[dict]:
-    """The rows of the record."""
-    path = RECORD.with_suffix(".csv")
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        rows = [
-            {key: text for key, text in row.items() if text != ""} for row in csv.DictReader(file)
+    def __init__(self) -> None:
+        self.facts = {"figure": "exponent"}
+        pairs = [(call, program) for call in CALLS for program in call.jobs]
+        self.calls = {
+            Cell(call.kind, f"{call.name}, {program}"): (call, program) for call, program in pairs
+        }
+
+    def cells(self) -> list[Cell]:
+        return list(self.calls)
+
+    def prepare(self) -> None:
+        pass
+
+    @contextmanager
+    def lab(self) -> Iterator[list[str] | None]:
+        yield None
+
+    @contextmanager
+    def opened(self) -> Iterator[Run]:
+        yield lambda _, cell: runs(*self.calls[cell])
+
+    def table(self, rows: list[dict]) -> list[dict]:
+        keys = dict.fromkeys((row["kind"], row["call"], row["program"]) for row in rows)
+        return [
+            summary([row for row in rows if (row["kind"], row["call"], row["program"]) == key])
+            for key in keys
         ]
-    numbers = ("size", "cpu_s", "peak_bytes")
-    return [row | {key: record.parsed(row[key]) for key in numbers if key in row} for row in rows]
+
+    def text(self, lines: list[dict]) -> str:
+        return "\n".join(map(line_of, lines))
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kinds", help="only these, separated by commas; no record")
-    parser.add_argument("--calls", help="only those whose names contain one of these; no record")
-    parser.add_argument("--programs", help="only these; no record")
-    parser.add_argument(
-        "--resume", action="store_true", help="add what the record lacks, also with the above"
-    )
-    parser.add_argument("--sizes", help="other sizes, separated by commas")
-    parser.add_argument("--limit", type=float, default=8.0, help="CPU seconds of a call")
-    parser.add_argument("--floor", type=float, default=0.05, help="CPU seconds that count")
-    return parser.parse_args()
-
-
-def is_wanted(name: str, words: str | None, whole: bool = False) -> bool:
-    found = words.split(",") if words else [name]
-    return any(word == name if whole else word in name for word in found)
-
-
-def runs(call: Call, program: str, args: argparse.Namespace) -> list[dict]:
+def runs(call: Call, program: str) -> list[dict]:
     """A row for each size, as far as time allows."""
-    sizes = [int(size) for size in args.sizes.split(",")] if args.sizes else SIZES
-    sizes = [size for size in sizes if size <= call.size_max]
+    sizes = [size for size in SIZES if size <= call.size_max]
     script = data.BENCH / "peers" / "growth.py"
-    words = [call.kind, call.name, program, ",".join(map(str, sizes)), str(args.limit)]
+    words = [call.kind, call.name, program, ",".join(map(str, sizes)), str(LIMIT_S)]
     begun = {"kind": call.kind, "call": call.name, "program": program}
     try:
         done = subprocess.run(
-            [run.python(), str(script), *words],
+            [commands.python(), str(script), *words],
             capture_output=True,
             text=True,
             check=False,
@@ -116,7 +94,7 @@ def rows_of(output: str, begun: dict) -> list[dict]:
     return [begun | json.loads(line) for line in found]
 
 
-def summary(rows: list[dict], floor_s: float) -> dict:
+def summary(rows: list[dict]) -> dict:
     """The greatest size, time and memory there, and the exponents."""
     good = [row for row in rows if "cpu_s" in row]
     line = {key: rows[0][key] for key in ("kind", "call", "program")}
@@ -128,7 +106,7 @@ def summary(rows: list[dict], floor_s: float) -> dict:
     line |= {key: last[key] for key in ("size", "cpu_s", "peak_bytes")}
     middle = math.sqrt(good[0]["size"] * last["size"])
     upper = [row for row in good if row["size"] >= middle]
-    line["exponent"] = slope([row for row in upper if row["cpu_s"] >= floor_s], "cpu_s")
+    line["exponent"] = slope([row for row in upper if row["cpu_s"] >= FLOOR_S], "cpu_s")
     # Memory that the allocator has kept from the warm-up hides less.
     line["memory_exponent"] = slope(
         [row for row in upper if row["peak_bytes"] >= 100 << 20], "peak_bytes"
@@ -160,18 +138,3 @@ def line_of(line: dict) -> str:
         f"{start} {line['size']:7} {line['cpu_s']:8.3f} s {line['peak_bytes'] / 1e6:7.0f} MB"
         f" n^{exponent} memory n^{memory}{failed}"
     )
-
-
-def write(rows: list[dict], floor_s: float, machine_facts: dict) -> None:
-    keys = dict.fromkeys((row["kind"], row["call"], row["program"]) for row in rows)
-    lines = [
-        summary([row for row in rows if (row["kind"], row["call"], row["program"]) == key], floor_s)
-        for key in keys
-    ]
-    about = "CPU time and memory of each call against the size of what it works on"
-    facts = {"about": about, "figure": "exponent", "machine": machine_facts}
-    record.write(RECORD, facts, rows, lines)
-
-
-if __name__ == "__main__":
-    main()

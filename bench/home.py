@@ -5,16 +5,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from definitions import (
-    FARROOT,
-    H42_COLUMNS,
-    NANO_COLUMNS,
-    UPROOT,
-    UPROOT_HTTP,
-    Experiment,
-    Link,
-    Peer,
-)
+from definitions import FARROOT, H42_COLUMNS, NANO_COLUMNS, UPROOT, UPROOT_HTTP
+from model import Experiment, Link, Peer
 
 HANDLER = ("--handler",)
 UNDER_UPROOT = Peer("farroot.Source under uproot", "uproot_arrays", options=HANDLER)

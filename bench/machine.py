@@ -7,11 +7,17 @@ import platform
 import re
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
+from model import CannotRunError
+
+ROOT = Path(__file__).resolve().parents[1]
+#: Part of the processors that other programs may use, and how long they are waited for.
+LOAD_MAX, PATIENCE_S, LOOK_S = 0.5, 300.0, 10.0
 # Of a merge: the file that it writes, in the system's cache, and the memory of its process.
 TAKEN_BYTES_MAX = 3 << 30
 
@@ -25,6 +31,31 @@ def take_memory() -> None:
     subprocess.run([sys.executable, "-c", f"bytearray(b'x') * {count}"], check=True)
 
 
+def settle(is_busy_allowed: bool) -> str | None:
+    """Waits until the load average of a minute is low: the experiment before has one, too. On a
+    machine that stays busy it raises an error, or returns a note for the record."""
+    limit = LOAD_MAX * len(os.sched_getaffinity(0))
+    end = time.monotonic() + PATIENCE_S
+    while (load := os.getloadavg()[0]) > limit:
+        if is_busy_allowed:
+            return f"other programs ran on the machine at the same time (load {load:.1f})"
+        if time.monotonic() > end:
+            raise CannotRunError(f"the machine is busy (load {load:.1f}); --busy measures anyway")
+        time.sleep(LOOK_S)
+    return None
+
+
+def commit() -> str | None:
+    words = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True).stdout.strip() or None
+
+
+def changed_files(folders: tuple[str, ...]) -> list[str]:
+    """Tracked files of these folders that differ from the commit."""
+    words = ["git", "diff", "--name-only", "HEAD", "--", *folders]
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True).stdout.split()
+
+
 def facts() -> dict:
     return {
         "date": datetime.now(UTC).date().isoformat(),
@@ -35,7 +66,7 @@ def facts() -> dict:
         "kernel": re.split(r"[-+]", platform.release())[0],
         "load_at_start": round(os.getloadavg()[0], 2),
         "python": platform.python_version(),
-        "commit": first_line("git", "rev-parse", "--short", "HEAD"),
+        "commit": commit(),
         "xrootd": first_line("xrootd", "-v"),
         "root": root_release(),
         "packages": {

@@ -16,7 +16,7 @@ class Question:
     sentence: str
     records: tuple[str, ...]
     form: str  # a key of FORMS in tables.py
-    labels: tuple[str, ...] = ()  # of the records, for `records`; of the scenarios, for `jobs`
+    labels: tuple[str, ...] = ()  # of the records, for `records` and `both`
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ PAGES = {
     "sources": (
         "Several sources, and servers that fail",
         tuple(
-            Question(heading, sentence, ("sources",), "jobs", (scenario,))
+            Question(heading, sentence, (f"sources-{scenario}",), "jobs")
             for scenario, heading, sentence in (
                 (
                     "equal",

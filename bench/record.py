@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from statistics import median
 
-from definitions import Experiment, Peer
+from model import Cell, Experiment, Peer
 
 SHOWN = {
     "time_s": (1.0, "s"),
@@ -111,6 +111,8 @@ def add_harm(lines: list[dict], needed_bytes: int | None) -> None:
     for line in lines:
         if needed and "link_bytes" in line:
             line["beyond_needed"] = line["link_bytes"] / needed - 1
+        elif needed_bytes and "disk_bytes" in line:
+            line["disk_over_needed"] = line["disk_bytes"] / needed_bytes
 
 
 def add_disagreements(lines: list[dict]) -> None:
@@ -123,9 +125,12 @@ def add_disagreements(lines: list[dict]) -> None:
                     line["disagrees"] = f"{key}: {sorted(values)}"
 
 
-def one_line(row: dict) -> str:
-    what = row.get("failed") or f"{row['time_s']:.3f} s"
-    return f"run {row['run']} {row['link']:>12} {row['peer']:24} {what}"
+def one_line(cell: Cell, row: dict) -> str:
+    size = f" {row['size']:,}" if "size" in row else ""
+    figures = ((key, unit) for key, unit in (("time_s", "s"), ("cpu_s", "s of CPU")) if key in row)
+    key, unit = next(figures, ("", ""))
+    result = row.get("failed") or f"{row[key]:.3f} {unit}"
+    return f"run {row.get('run', 0)} {cell.link:>12} {cell.peer:24}{size} {result}"
 
 
 def as_text(experiment: Experiment, lines: list[dict]) -> str:
@@ -159,7 +164,8 @@ def as_text(experiment: Experiment, lines: list[dict]) -> str:
 
 
 def added(stem: Path, rows: list[dict]) -> list[dict]:
-    """The recorded rows and the new ones; runs of the same link and peer are numbered on."""
+    """The recorded rows and the new ones; runs of the same link and peer are numbered on. Rows
+    without runs, such as those of sizes, replace the recorded ones."""
     old = []
     if stem.with_suffix(".csv").exists():
         with stem.with_suffix(".csv").open(newline="") as file:
@@ -167,12 +173,20 @@ def added(stem: Path, rows: list[dict]) -> list[dict]:
                 {key: parsed(text) for key, text in row.items() if text}
                 for row in csv.DictReader(file)
             ]
+    new = {identity(row) for row in rows if "run" not in row}
+    old = [one for one in old if identity(one) not in new]
     # A link may have none.
-    old = [{"link": "", **row} for row in old]
+    old = [{**row, "link": row.get("link", "")} if "peer" in row else row for row in old]
     for row in rows:
-        same = [one["run"] for one in old if all(one[key] == row[key] for key in ("link", "peer"))]
-        row["run"] += max(same, default=-1) + 1
+        if "run" in row:
+            same = [one["run"] for one in old if identity(one) == identity(row)]
+            row["run"] += max(same, default=-1) + 1
     return old + rows
+
+
+def identity(row: dict) -> tuple:
+    """The line of the table to which a row belongs."""
+    return tuple(row.get(key) for key in ("link", "job", "peer", "kind", "call", "program"))
 
 
 def parsed(text: str) -> int | float | str:
@@ -182,6 +196,10 @@ def parsed(text: str) -> int | float | str:
         except ValueError:
             pass
     return text
+
+
+def read(stem: Path) -> dict:
+    return json.loads(stem.with_suffix(".json").read_text())
 
 
 def write(stem: Path, facts: dict, rows: list[dict], lines: list[dict]) -> None:

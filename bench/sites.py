@@ -1,24 +1,21 @@
 """Servers that want a credential, 100 ms away: farroot, XRootD's own client, curl, ROOT.
 
-    python bench/sites.py [--runs N] [--rtt 100ms] [--only NAME...]
-
 An authority, a host's certificate, a proxy, a token and a ticket are made for it; the servers are
 real ones, in a lab. Needs farroot-lab, `cargo build --release -p farroot-remote --example
-first_byte`, bench/out/data/h42.root and, for tickets, krb5-kdc. "first contact": nothing is known
-of the server; "known": farroot has spoken to it in an earlier process. XRootD's client remembers
-nothing, so it has one line. See METHOD.md.
+first_byte` and, for tickets, krb5-kdc. "first contact": nothing is known of the server; "known":
+farroot has spoken to it in an earlier process. XRootD's client remembers nothing, so it has one
+line. See METHOD.md.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -26,15 +23,18 @@ from statistics import median
 import commands
 import data
 import definitions
-import machine
-import record
-import run
 import sites_bed as bed
+from model import Cell, Run
 
-ABOUT = "servers that want a credential, 100 ms away, 1 Gbit/s"
-INSIDE = "FARROOT_BENCH_SITES"
-EXAMPLE = run.BENCH.parent / "target" / "release" / "examples" / "first_byte"
+BENCH = Path(__file__).resolve().parent
+FOLDER = "FARROOT_BENCH_SITES"
+RTT_MS = 100
+TIMEOUT_S = 120.0
 COLUMNS = ",".join(definitions.H42_COLUMNS)
+PROGRAM = ("examples/first_byte", "FARROOT_FIRST_BYTE")
+FIRST_BYTE = "first byte: "
+WHOLE_READS = "h42, three branches"
+KERBEROS = FIRST_BYTE + "Kerberos"
 
 XRDCL = """\
 import sys, time, json
@@ -69,76 +69,103 @@ class Row:
     environment: dict[str, str]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=7)
-    parser.add_argument("--rtt", default="100ms")
-    parser.add_argument("--record", action="store_true", help="keep the figures in bench/record")
-    parser.add_argument("--only", nargs="*", help="beginnings of the names of jobs")
-    args = parser.parse_args()
-    if INSIDE in os.environ:
-        folder = Path(os.environ[INSIDE])
+class Sites:
+    """All of its jobs, for run.py: the job takes the place of the link."""
+
+    about = "servers that want a credential, 100 ms away, 1 Gbit/s"
+    runs = 7
+
+    def __init__(self) -> None:
+        self.facts: dict = {}
+        self.warmed: set[Cell] = set()
+
+    def cells(self) -> list[Cell]:
+        return [Cell(row.job, row.peer) for row in rows(Path(os.environ.get(FOLDER, "/")))]
+
+    def prepare(self) -> None:
+        commands.built(*PROGRAM, "-p farroot-remote --example first_byte")
+        data.path_of("h42")
+
+    @contextmanager
+    def lab(self) -> Iterator[list[str] | None]:
+        folder = Path(tempfile.mkdtemp(prefix="farroot-sites-"))
+        try:
+            bed.make(folder)
+            shutil.copy(data.path_of("h42"), folder / "data" / "h42.root")
+            os.environ[FOLDER] = str(folder)
+            servers = ["--server", bed.servers(folder), "--server-port", str(bed.PLAIN)]
+            yield ["--rtt", f"{RTT_MS}ms", "--serve", str(folder / "data"), *servers]
+        finally:
+            os.environ.pop(FOLDER, None)
+            shutil.rmtree(folder)
+
+    @contextmanager
+    def opened(self) -> Iterator[Run]:
+        folder = Path(os.environ[FOLDER])
+        found = {Cell(row.job, row.peer): row for row in rows(folder)}
         with bed.kdc(folder) as has_ticket:
-            found = rows(folder, has_ticket, args.only)
-            lines, each = measured(found, args.runs, args.rtt)
-            print(table(lines))
-        if args.record:
-            facts = {"about": ABOUT, "congestion": "cubic", "machine": machine.facts()}
-            record.write(run.BENCH / "record" / "sites", facts, each, lines)
-        return
-    folder = Path(tempfile.mkdtemp(prefix="farroot-sites-"))
-    try:
-        bed.make(folder)
-        if (h42 := data.DATA / "h42.root").exists():
-            shutil.copy(h42, folder / "data" / "h42.root")
-        lab = [run.lab_program(), "run", "--rtt", args.rtt, "--serve", str(folder / "data")]
-        lab += ["--server", bed.servers(folder), "--server-port", str(bed.PLAIN)]
-        subprocess.run(
-            [*lab, "--", sys.executable, sys.argv[0], *sys.argv[1:]],
-            check=True,
-            env={**os.environ, INSIDE: str(folder)},
-        )
-    finally:
-        shutil.rmtree(folder)
+
+            def run(number: int, cell: Cell) -> list[dict]:
+                if cell.link == KERBEROS and not has_ticket:
+                    return []
+                # The first run fills caches, and farroot's notes.
+                if cell not in self.warmed:
+                    self.warmed.add(cell)
+                    answer(found[cell])
+                one = {"run": number, "link": f"{RTT_MS} ms", "job": cell.link, "peer": cell.peer}
+                return [one | answer(found[cell])]
+
+            yield run
+
+    def table(self, rows: list[dict]) -> list[dict]:
+        pairs = dict.fromkeys((row["job"], row["peer"]) for row in rows)
+        return [summary(job, peer, rows) for job, peer in pairs]
+
+    def text(self, lines: list[dict]) -> str:
+        return table(lines)
 
 
-def rows(folder: Path, has_ticket: bool, only: list[str] | None) -> list[Row]:
+def answer(row: Row) -> dict:
+    time.sleep(0.1)
+    found = commands.answer_of(row.command, row.environment, TIMEOUT_S)
+    return {key: found[key] for key in ("time_s", "failed") if key in found}
+
+
+def rows(folder: Path) -> list[Row]:
     token = {"BEARER_TOKEN_FILE": str(folder / "token")}
     proxy = {"X509_USER_PROXY": str(folder / "x509up")}
-    found = [
+    return [
         *first_bytes(folder, "no credential", "root", bed.PLAIN, {}),
         *first_bytes(folder, "TLS 1.3, token", "roots", bed.TOKEN, token),
         *first_bytes(folder, "gsi", "root", bed.GSI, proxy),
-        *(first_bytes(folder, "Kerberos", "root", bed.KRB5, {}) if has_ticket else []),
+        *first_bytes(folder, "Kerberos", "root", bed.KRB5, {}),
         *first_bytes(folder, "https, token", "https", bed.HTTPS, token),
+        *whole_reads(folder, token),
     ]
-    if (folder / "data" / "h42.root").exists():
-        found += whole_reads(folder, token)
-    return [row for row in found if not only or any(row.job.startswith(name) for name in only)]
 
 
 def first_bytes(
     folder: Path, job: str, scheme: str, port: int, environment: dict[str, str]
 ) -> Iterator[Row]:
     url = f"{scheme}://{bed.HOST}:{port}//a.bin"
-    job = f"first byte: {job}"
+    job = FIRST_BYTE + job
     environment = {**bed.environment(folder), **environment}
     if scheme == "https":
         url = url.replace("//a.bin", "/a.bin")
         words = [url, str(folder / "ca.pem"), str(folder / "token")]
         yield Row(job, "curl", [sys.executable, "-c", CURL, *words], environment)
     else:
-        yield Row(job, "XRootD's client", [run.python(), "-c", XRDCL, url], environment)
+        yield Row(job, "XRootD's client", [commands.python(), "-c", XRDCL, url], environment)
+    first_byte = commands.path_of(*PROGRAM)
     first = {**environment, "FARROOT_STORE": "0"}
     known = {**environment, "FARROOT_STORE_FOLDER": str(folder / "store")}
-    yield Row(job, "farroot, first contact", [str(EXAMPLE), url], first)
-    yield Row(job, "farroot, known", [str(EXAMPLE), url], known)
+    yield Row(job, "farroot, first contact", [first_byte, url], first)
+    yield Row(job, "farroot, known", [first_byte, url], known)
 
 
 def whole_reads(folder: Path, token: dict[str, str]) -> Iterator[Row]:
-    job = "h42, three branches"
     environment = {**bed.environment(folder), **token, "FARROOT_STORE": "0"}
-    peers = run.BENCH / "peers"
+    peers = BENCH / "peers"
     # The server insists on TLS, whatever the address says; ROOT has no other scheme.
     tls, plain = f"root://{bed.HOST}:{bed.TOKEN}", f"root://{bed.HOST}:{bed.PLAIN}"
     for peer, script, base in (
@@ -148,29 +175,15 @@ def whole_reads(folder: Path, token: dict[str, str]) -> Iterator[Row]:
         ("uproot, TLS and token", "uproot_arrays", tls),
     ):
         words = [f"{base}//h42.root", "--tree", "h42", "--columns", COLUMNS]
-        yield Row(job, peer, [run.python(), str(peers / f"{script}.py"), *words], environment)
+        yield Row(
+            WHOLE_READS, peer, [commands.python(), str(peers / f"{script}.py"), *words], environment
+        )
 
 
-def measured(found: list[Row], runs: int, rtt: str) -> tuple[list[dict], list[dict]]:
-    """A line for each job and peer, and one for each run. Peers alternate; every run is a process
-    of its own."""
-    each = []
-    for number in range(runs + 1):
-        for row in found:
-            time.sleep(0.1)
-            answer = commands.answer_of(row.command, row.environment, timeout_s=120)
-            one = {"link": rtt.replace("ms", " ms"), "job": row.job, "peer": row.peer}
-            one |= {key: answer[key] for key in ("time_s", "failed") if key in answer}
-            # The first round fills caches, and farroot's notes.
-            if number:
-                each.append({"run": number - 1, **one})
-    return [summary(row, each) for row in found], each
-
-
-def summary(row: Row, each: list[dict]) -> dict:
-    mine = [one for one in each if (one["job"], one["peer"]) == (row.job, row.peer)]
+def summary(job: str, peer: str, rows: list[dict]) -> dict:
+    mine = [one for one in rows if (one["job"], one["peer"]) == (job, peer)]
     times = [one["time_s"] for one in mine if "time_s" in one]
-    line = {"link": mine[0]["link"], "job": row.job, "peer": row.peer, "runs": len(mine)}
+    line = {"link": mine[0]["link"], "job": job, "peer": peer, "runs": len(mine)}
     if times:
         line |= {"median": median(times), "min": min(times), "max": max(times)}
     if failed := [one["failed"] for one in mine if "failed" in one]:
@@ -185,7 +198,3 @@ def table(lines: list[dict]) -> str:
         cells = " | ".join(figures) or line["why"]
         rows.append(f"| {line['job']} | {line['peer']} | {cells} |")
     return "\n".join(rows)
-
-
-if __name__ == "__main__":
-    main()

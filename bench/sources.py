@@ -1,95 +1,70 @@
-"""Runs the scenarios with several sources and with faults, in a lab with two real servers.
-
-    python bench/sources.py [NAME...] [--runs N]
-
-Writes each run to bench/record/sources.csv. Needs farroot-lab, as run.py does. See METHOD.md.
-"""
+"""Scenarios with several sources and with faults, in a lab with two or more real servers."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
+import commands
 import data
-import machine
-import record
-import run
-import tables
 from definitions import EXPERIMENTS
 from faults import Hosts, Schedule
-from scenarios import FIRST, SCENARIOS, Job, Scenario
+from model import Cell, Run
+from scenarios import FIRST, Job, Scenario
 
+BENCH = Path(__file__).resolve().parent
 TIMEOUT_S = 120
 # Until a server that was started again answers.
 RESTART_S = 2
 
 
-def main() -> None:
-    args = arguments()
-    names = args.names or list(SCENARIOS)
-    if run.INSIDE in os.environ:
-        Path(os.environ[run.INSIDE]).write_text(json.dumps(run_all(names, args.runs)))
-        return
-    for name in names:
-        data.path_of(SCENARIOS[name].file)
-    rows = []
-    for lab in dict.fromkeys(SCENARIOS[name].lab for name in names):
-        rows += in_lab(lab, [name for name in names if SCENARIOS[name].lab == lab], args.runs)
-    lines = [line for name in names for line in summary(name, rows)]
-    print(as_text(lines))
-    if not args.names:
-        facts = {"about": "several sources and faults", "machine": machine.facts()}
-        record.write(run.BENCH / "record" / "sources", facts, rows, lines)
-        tables.write()
+class Sources:
+    """A :class:`Scenario`, for run.py."""
 
+    runs = 3
 
-def arguments() -> argparse.Namespace:
-    about = "\n".join(f"  {name:12} {one.about}" for name, one in SCENARIOS.items())
-    form = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=f"{__doc__}\n{about}", formatter_class=form)
-    parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--runs", type=int, default=3)
-    args = parser.parse_args()
-    unknown = set(args.names) - set(SCENARIOS)
-    if unknown:
-        parser.error(f"no such scenario: {', '.join(sorted(unknown))}")
-    return args
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.about = scenario.about
+        self.facts: dict = {}
+        self.jobs = {job.name: job for job in scenario.jobs}
 
+    def cells(self) -> list[Cell]:
+        return [Cell("", name) for name in self.jobs]
 
-def in_lab(lab: tuple[str, ...], names: list[str], runs: int) -> list[dict]:
-    """Runs this same command on the near side of a lab, for the scenarios of that lab."""
-    command = [run.lab_program(), "run", "--rtt", "0", "--rate", "none", *lab]
-    here = [sys.executable, __file__, *names, "--runs", str(runs)]
-    with tempfile.NamedTemporaryFile() as found:
-        environment = {**os.environ, run.INSIDE: found.name}
-        words = [*command, "--serve", str(data.DATA), "--", *here]
-        subprocess.run(words, check=True, env=environment)
-        return json.loads(Path(found.name).read_text())
+    def prepare(self) -> None:
+        data.path_of(self.scenario.file)
 
+    @contextmanager
+    def lab(self) -> Iterator[list[str] | None]:
+        yield ["--rtt", "0", "--rate", "none", *self.scenario.lab, "--serve", str(data.DATA)]
 
-def run_all(names: list[str], runs: int) -> list[dict]:
-    # All of these are of the same lab.
-    is_cluster = "cluster" in SCENARIOS[names[0]].lab
-    hosts = Hosts(run.lab_program(), FIRST if is_cluster else None)
-    rows = []
-    try:
-        for name in names:
-            for number in range(runs):
-                for job in SCENARIOS[name].jobs:
-                    row = {"scenario": name, "run": number, "job": job.name}
-                    rows.append(row | run_job(hosts, SCENARIOS[name], job))
-                    print(rows[-1], file=sys.stderr, flush=True)
-    finally:
-        hosts.close()
-    return rows
+    @contextmanager
+    def opened(self) -> Iterator[Run]:
+        hosts = Hosts(FIRST if "cluster" in self.scenario.lab else None)
+
+        def run(number: int, cell: Cell) -> list[dict]:
+            row = {"run": number, "job": cell.peer}
+            return [row | run_job(hosts, self.scenario, self.jobs[cell.peer])]
+
+        try:
+            yield run
+        finally:
+            hosts.close()
+
+    def table(self, rows: list[dict]) -> list[dict]:
+        return summary(self.scenario, rows)
+
+    def text(self, lines: list[dict]) -> str:
+        return as_text(self.scenario, lines)
 
 
 SCRIPTS = {
@@ -118,7 +93,7 @@ def url(scenario: Scenario, job: Job, folder: Path) -> str:
 
 def command(scenario: Scenario, job: Job, folder: Path) -> list[str]:
     script, *options = SCRIPTS[job.means]
-    words = [run.python(), str(run.BENCH / "peers" / f"{script}.py"), url(scenario, job, folder)]
+    words = [commands.python(), str(BENCH / "peers" / f"{script}.py"), url(scenario, job, folder)]
     words += ["--tree", data.FILES[scenario.file][1], *options, *job.options]
     columns = EXPERIMENTS[scenario.file].columns if scenario.file in EXPERIMENTS else ()
     return words + (["--columns", ",".join(columns)] if columns else [])
@@ -127,7 +102,7 @@ def command(scenario: Scenario, job: Job, folder: Path) -> list[str]:
 def run_job(hosts: Hosts, scenario: Scenario, job: Job) -> dict:
     """One cold run, with its faults, and everything mended afterwards."""
     for host, options in scenario.options.items():
-        hosts.set(host, options)
+        commands.set_link(host, options.split())
     hosts.prepare(job.faults)
     for fault in job.faults:
         if fault.at_s < 0:
@@ -166,13 +141,14 @@ def run_job(hosts: Hosts, scenario: Scenario, job: Job) -> dict:
     return result
 
 
-def summary(name: str, rows: list[dict]) -> list[dict]:
+def summary(scenario: Scenario, rows: list[dict]) -> list[dict]:
     """A line a job: its times, and how they compare with the scenario's first."""
-    scenario = SCENARIOS[name]
     lines = []
     for job in scenario.jobs:
-        mine = [row for row in rows if (row["scenario"], row["job"]) == (name, job.name)]
-        line = {"scenario": name, "job": job.name, "runs": len(mine)}
+        mine = [row for row in rows if row["job"] == job.name]
+        if not mine:
+            continue
+        line = {"job": job.name, "runs": len(mine)}
         failed = [row["failed"] for row in mine if "failed" in row]
         if failed:
             line["failed"] = failed[0]
@@ -200,11 +176,9 @@ def summary(name: str, rows: list[dict]) -> list[dict]:
     return lines
 
 
-def as_text(lines: list[dict]) -> str:
-    text = []
+def as_text(scenario: Scenario, lines: list[dict]) -> str:
+    text = [scenario.about]
     for line in lines:
-        if line["job"] == SCENARIOS[line["scenario"]].jobs[0].name:
-            text.append(f"\n{line['scenario']}: {SCENARIOS[line['scenario']].about}")
         start = f"  {line['job']:24}"
         if "median" not in line:
             text.append(f"{start} FAILED: {line['failed']}")
@@ -219,7 +193,3 @@ def as_text(lines: list[dict]) -> str:
         wrong = "  DISAGREES" if "disagrees" in line else ""
         text.append(f"{start} {times} s {more}{link}{conns}{wrong}{why}")
     return "\n".join(text)
-
-
-if __name__ == "__main__":
-    main()

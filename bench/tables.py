@@ -6,7 +6,8 @@ that of docs/jobs.md from sim/record/.
 
 The pages of docs/measured/ are written as a whole, from the questions in pages.py that have
 records. In the other pages only the text between `<!-- table NAME: RECORDS -->` and
-`<!-- end of table -->` is replaced.
+`<!-- end of table -->` is replaced. Records that are older than the code that they measure are
+marked as outdated.py has found them; `--check` does not look into the history.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 
+import outdated
 from chart import Series, line_chart
 from pages import COSTS, FIRST_SCREEN, HEADLINES, PAGES, Headline, Question
 
@@ -28,6 +30,8 @@ RECORD = BENCH / "record"
 SIMULATED = ROOT / "sim/record"
 WITH_BLOCKS = ("README.md", "docs/performance.md", "docs/jobs.md", "docs/growth.md")
 BLOCK = re.compile(r"(<!-- table (\w+): [\w, -]+ -->\n).*?(<!-- end of table -->)", re.DOTALL)
+MARKS = outdated.MARKS
+OUTDATED = "older than the code"
 IS_NUMBER = re.compile(r"\**\d|not run$|refuses$|fails$|-$|$")
 # Runs that differ by less are given by their median alone.
 SCATTER = 1.04
@@ -39,6 +43,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing")
     check = parser.parse_args().check
+    if not check and not outdated.refresh():
+        print("without the whole history, the marks of old records stay as they are")
     wrong = [path.relative_to(ROOT) for path, text in made().items() if not holds(path, text)]
     for path in wrong:
         print(f"{path}: not what bench/record/ says, run `make tables`" if check else path)
@@ -99,7 +105,7 @@ def caption(question: Question) -> str:
     found = {name: record(name) for name in question.records}
     facts: dict[str, list[str]] = {}
     for name, one in found.items():
-        facts.setdefault(origin(one), []).append(f"[{name}](../../bench/record/{name}.json)")
+        facts.setdefault(origin(name, one), []).append(linked(name, "../../"))
     lines = [f"{', '.join(names)}: {fact}." for fact, names in facts.items()]
     lines += dict.fromkeys(f"Note: {one['note']}." for one in found.values() if "note" in one)
     repeat = ", ".join(f"`make bench-{name}`" for name in question.records)
@@ -107,7 +113,7 @@ def caption(question: Question) -> str:
     return wrapped(" ".join(lines))
 
 
-def origin(one: dict) -> str:
+def origin(name: str, one: dict) -> str:
     facts = one["machine"]
     day = date.fromisoformat(facts["date"])
     cpu = re.sub(r"\((R|TM)\)| Processor| CPU", "", facts["cpu"])
@@ -115,11 +121,25 @@ def origin(one: dict) -> str:
     cores = (
         f"{facts['cores']} cores" if used == facts["cores"] else f"{used} of {facts['cores']} cores"
     )
-    parts = [f"{day.day} {day:%B %Y}", f"commit {facts['commit']}", f"{cores} of an {cpu}"]
+    parts = [
+        f"{day.day} {day:%B %Y}",
+        f"commit {facts['commit']}{mark(name)}",
+        f"{cores} of an {cpu}",
+    ]
     parts += [f"ROOT {facts['root']}", f"uproot {facts['packages']['uproot']}"]
     if "congestion" in one and any(line.get("link") for line in one["table"]):
         parts += [f"xrootd {facts['xrootd'].removeprefix('v')}", one["congestion"]]
     return ", ".join(parts)
+
+
+def linked(name: str, prefix: str) -> str:
+    return f"[{name}]({prefix}bench/record/{name}.json)"
+
+
+def mark(name: str) -> str:
+    """Of a record that is older than the code that it measures."""
+    is_old = outdated.is_outdated(name, record(name), outdated.read(MARKS))
+    return f" ({OUTDATED})" if is_old else ""
 
 
 def record(name: str) -> dict:
@@ -182,15 +202,17 @@ def over_read(question: Question) -> Rows:
     """A line for each peer, a column for each place: bytes that the disk read by bytes needed."""
     lines = record(question.records[0])["table"]
     labels = list(dict.fromkeys(line["link"] for line in lines))
-    found = {(line["peer"], line["link"]): line["disk_over_needed"] for line in lines}
-    peers = dict.fromkeys(line["peer"] for line in lines)
-    rows = [[shown(peer), *(f"{found[peer, label]:.2f}" for label in labels)] for peer in peers]
-    return [["", *labels], *rows]
+    found = {(line["peer"], line["link"]): line.get("disk_over_needed") for line in lines}
+    rows = [["", *labels]]
+    for peer in dict.fromkeys(line["peer"] for line in lines):
+        values = (found.get((peer, label)) for label in labels)
+        rows.append([shown(peer), *(f"{value:.2f}" if value else "not run" for value in values)])
+    return rows
 
 
 def jobs(question: Question) -> Rows:
     """A line a job of one scenario: its time, and how that compares with the first job's."""
-    lines = [line for line in record("sources")["table"] if line["scenario"] == question.labels[0]]
+    lines = record(question.records[0])["table"]
     rows = [["", "s", "ratio to the first job", "MB", "connections"]]
     for line in lines:
         moved = [
@@ -258,7 +280,7 @@ def headline(one: Headline, prefix: str) -> list[str]:
     ours = lines[one.farroot]
     cells = [f"{seconds(value)} s" for value in (root, uproot)] + [f"**{seconds(ours)} s**"]
     speed_up = f"{min(root, uproot) / ours:.1f}"
-    return [one.what, *cells, speed_up, f"[{one.record}]({prefix}bench/record/{one.record}.json)"]
+    return [one.what, *cells, speed_up, linked(one.record, prefix) + mark(one.record)]
 
 
 HEADLINE_NAMES = ["", "ROOT", "uproot", "farroot", "speed-up", "record"]
@@ -293,7 +315,7 @@ def lost_rows(name: str, lines: list[dict]) -> Iterator[list[str]]:
         if best and line["peer"].startswith("farroot") and by_median(line) > by_median(best):
             at = f", {link_name(line['link'])}" if line["link"] else ""
             cells = [best["peer"], spread(best), shown(line["peer"]), spread(line)]
-            yield [f"[{name}](../bench/record/{name}.json){at}", *cells]
+            yield [f"{linked(name, '../')}{mark(name)}{at}", *cells]
 
 
 def is_peer(line: dict) -> bool:
@@ -312,8 +334,7 @@ def costs() -> str:
     for one in COSTS:
         lines = {line["peer"]: line for line in record(one.record)["table"]}
         moved = [moved_by(lines[name]) for name in (one.root[0], one.uproot[0], one.farroot)]
-        linked = f"[{one.record}](../bench/record/{one.record}.json)"
-        rows.append([one.what, *moved, linked])
+        rows.append([one.what, *moved, linked(one.record, "../") + mark(one.record)])
     return table(rows)
 
 
@@ -420,7 +441,7 @@ def growth() -> str:
         others = [exponent(found.get((kind, call, peer), {})) for peer in ("uproot", "ROOT")]
         rows.append([kind, call, *cells, *own_exponents, *others])
     one = record("growth")
-    said = f"[growth](../bench/record/growth.json): {origin(one)}."
+    said = f"{linked('growth', '../')}: {origin('growth', one)}."
     return table(rows) + "\n\n" + wrapped(f"{said} Note: {one['note']}." if "note" in one else said)
 
 
