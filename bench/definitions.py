@@ -59,7 +59,13 @@ FARROOT_EVENTS_APART = Peer(
     options=("--row-wise", "--without", "coalescing"),
 )
 ROOT_LOOP_SAMPLES = tuple(
-    replace(peer, name=f"{peer.name} (50 events)", options=(*peer.options, "--sample", "50"))
+    replace(
+        peer,
+        name=f"{peer.name} (50 events)",
+        options=(*peer.options, "--sample", "50"),
+        rtt_min_ms=1.0,
+        runs_max=1,
+    )
     for peer in (ROOT_LOOP, ROOT_LOOP_TRAINED)
 )
 
@@ -359,8 +365,7 @@ EXPERIMENTS = {
             for rtt_ms in (0.3, 137)
         ),
         peers=(
-            ROOT_LOOP,
-            ROOT_LOOP_TRAINED,
+            *(replace(peer, rtt_max_ms=1.0) for peer in (ROOT_LOOP, ROOT_LOOP_TRAINED)),
             FARROOT_LOOP,
             FARROOT_EVENTS,
             *FARROOT_EVENTS_WITHOUT,

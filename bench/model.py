@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -64,6 +65,9 @@ class Peer:
     is_cached: bool = False  # with a cache on disk that a run before it has filled
     is_behind_xcache: bool = False  # through XRootD's own cache, empty unless `is_cached`
     is_known: bool = False  # with the metadata that an earlier run has stored
+    rtt_min_ms: float = 0.0  # it runs over links of this length and more,
+    rtt_max_ms: float = math.inf  # and of this one and less,
+    runs_max: int | None = None  # and no more often than this, where it takes very long
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,12 @@ class Reads:
         self.warmed: set[Cell] = set()
 
     def cells(self) -> list[Cell]:
-        return [Cell(link, peer) for link in self.where or ("",) for peer in self.peers]
+        return [
+            Cell(label, peer.name)
+            for label, where in (self.where or {"": None}).items()
+            for peer in self.peers.values()
+            if not isinstance(where, Link) or peer.rtt_min_ms <= where.rtt_ms <= peer.rtt_max_ms
+        ]
 
     def prepare(self) -> None:
         if self.experiment.file:
@@ -69,6 +74,8 @@ class Reads:
 
     def run(self, number: int, cell: Cell) -> list[dict]:
         peer, where = self.peers[cell.peer], self.where.get(cell.link)
+        if peer.runs_max is not None and number >= peer.runs_max:
+            return []
         if isinstance(where, Link):
             commands.set_link("far", where.settings)
         if (peer.is_cached or peer.is_known) and cell not in self.warmed:

@@ -63,6 +63,8 @@ def summary(peer: Peer, link: str, rows: list[dict], figure: str) -> dict:
             "needed_bytes",
             "stalls",
             "serial_round_trips",
+            "requests",
+            "open_s",
         ):
             if extra in good[0]:
                 line[extra] = median(row[extra] for row in good)

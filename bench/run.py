@@ -26,6 +26,7 @@ import home
 import machine
 import outdated
 import record
+import seeds
 import tables
 from growth import Growth
 from journal import Journal
@@ -42,7 +43,11 @@ JOURNALS = BENCH.parent / "build" / "bench"
 MEASURED = ("crates", "python", "lab")
 
 EXPERIMENTS: dict[str, Bench] = {
-    **{name: Reads(one) for name, one in (definitions.EXPERIMENTS | home.EXPERIMENTS).items()},
+    **{
+        name: Reads(one)
+        for module in (definitions, home, seeds)
+        for name, one in module.EXPERIMENTS.items()
+    },
     **{f"sources-{name}": Sources(one) for name, one in SCENARIOS.items()},
     "sites": Sites(),
     "growth": Growth(),
@@ -200,7 +205,7 @@ def measure(name: str, commit: str, wanted: Wanted) -> None:
         record.write(stem, facts, rows, lines)
         outdated.refresh()
         tables.write()
-        journal.forget()
+    journal.forget()
 
 
 def fill(bench: Bench, wanted: Wanted, journal: Journal) -> None:

@@ -23,6 +23,8 @@ from typing import Any
 WAITS, READY = "FARROOT_BENCH_WAITS", "ready"
 #: Temporary folders of this process.
 FOLDERS: list[Path] = []
+#: When the job has opened its table, if it says so.
+OPENED: list[float] = []
 
 
 def arguments(*more: tuple[str, dict[str, Any]]) -> argparse.Namespace:
@@ -133,6 +135,11 @@ def copied(target: Path) -> dict[str, int]:
     return {"payload_bytes": size}
 
 
+def opened() -> None:
+    """Notes that the table is open, and its columns are not read yet."""
+    OPENED.append(time.perf_counter())
+
+
 def run(
     job: Callable[[], Any],
     answer: Callable[[Any], dict[str, Any]],
@@ -160,6 +167,8 @@ def run(
     disk_bytes = read_from_disk() - disk_bytes
     measured = {"time_s": time_s, "cpu_s": cpu_s, "peak_bytes": peak, "idle_bytes": idle_bytes}
     measured["disk_bytes"] = disk_bytes
+    if OPENED and scale == 1.0:
+        measured["open_s"] = OPENED[0] - begun
     measured |= {key: after[key] - before[key] for key in after}
     if threads:
         measured["waited"] = max(1 - cpu_s / (min(threads, os.cpu_count() or 1) * time_s), 0.0)

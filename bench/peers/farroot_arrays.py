@@ -9,7 +9,13 @@ args = clock.arguments()
 
 def job():
     tree = farroot.open(f"{args.url}:{args.tree}")
-    return tree.arrays(args.columns or None, entry_stop=args.entry_stop, library="ak")
+    clock.opened()
+    return tree, tree.arrays(args.columns or None, entry_stop=args.entry_stop, library="ak")
 
 
-clock.run(job, clock.awkward_answer)
+def answer(result):
+    tree, arrays = result
+    return clock.awkward_answer(arrays) | {"requests": tree.report()["requests"]}
+
+
+clock.run(job, answer)

@@ -11,12 +11,12 @@ args = clock.arguments(
     ("--fraction", {"type": float, "default": 0.3}),
     ("--prescale", {"type": int, "default": 50}),
     ("--row-wise", {"action": "store_true"}),
-    ("--without", {"default": ""}),
+    ("--without", {"default": "", "help": "rules, with commas"}),
 )
 command = [str(Path(sys.executable).parent / "farroot"), "exercise", f"{args.url}:{args.tree}"]
 command += ["--json", f"--fraction={args.fraction}", f"--prescale={args.prescale}"]
 command += [f"--events={args.entry_stop}"] + ["--row-wise"] * args.row_wise
-command += [f"--without={args.without}"] if args.without else []
+command += [f"--without={rule}" for rule in args.without.split(",") if rule]
 
 
 def job() -> dict:

@@ -9,6 +9,7 @@ options = clock.through(args)
 
 def job():
     tree = uproot.open(args.url, **options)[args.tree]
+    clock.opened()
     return tree.arrays(args.columns or None, entry_stop=args.entry_stop, library="ak")
 
 
