@@ -136,7 +136,7 @@ def campaign(names: list[str], wanted: Wanted) -> int:
     commit = machine.commit()
     if not commit:
         sys.exit("a record names its commit, and this is no git checkout")
-    if changed := machine.changed_files(MEASURED):
+    if changed := list(filter(outdated.is_code, machine.changed_files(MEASURED))):
         sys.exit(f"commit first, as records name the measured commit: {', '.join(changed)}")
     failed = {}
     for number, name in enumerate(names, 1):

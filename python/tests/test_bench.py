@@ -131,8 +131,9 @@ def test_a_commit_in_between_ends_a_call(run: Any, monkeypatch: pytest.MonkeyPat
 
 
 def test_uncommitted_code_is_not_measured(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run.machine, "changed_files", lambda folders: ["crates/remote/src/lib.rs"])
-    with pytest.raises(SystemExit, match=r"crates/remote/src/lib\.rs"):
+    changed = ["python/tests/test_bench.py", "crates/remote/src/lib.rs"]
+    monkeypatch.setattr(run.machine, "changed_files", lambda folders: changed)
+    with pytest.raises(SystemExit, match=r": crates/remote/src/lib\.rs$"):
         run.campaign(["made"], run.Wanted())
     assert run.EXPERIMENTS["made"].done == []
 
@@ -192,6 +193,51 @@ def test_each_experiment_can_be_run(load: Callable[[str], Any]) -> None:
                 assert (BENCH / "peers" / f"{peer.script}.py").exists(), (name, peer.name)
     for path in (BENCH / "record").glob("*.json"):
         assert path.stem.removesuffix("-bbr") in run.EXPERIMENTS, path.name
+
+
+def test_peers_that_wait_for_each_basket_run_near_and_seldom(load: Callable[[str], Any]) -> None:
+    bench, cell = load("run").EXPERIMENTS["seed-cmssw"], load("model").Cell
+    near, far = (
+        {one.peer for one in bench.cells() if one.link.startswith(at)} for at in ("0", "1")
+    )
+    sample = "ROOT, default cache (50 events)"
+    assert "ROOT, default cache" in near - far
+    assert sample in far - near
+    assert "farroot, event by event" in near & far
+    assert bench.run(1, cell("", sample)) == [], "it runs once, whatever the others do"
+
+
+def line(link: str, peer: str, median: float, **more: Any) -> dict[str, Any]:
+    return {"link": link, "peer": peer, "median": median, "min": median, "max": median, **more}
+
+
+def test_slowdowns_are_those_beside_the_near_loop_with_all_rules(
+    load: Callable[[str], Any],
+) -> None:
+    tables, papers = load("seed_tables"), load("papers")
+    (near, far), peers = papers.CMSSW, papers.FARROOT_RULES
+    lines = [line(near, peers[0], 2.0), line(far, peers[0], 3.0), line(far, peers[1], 30.0)]
+    found = {row[0]: row[1:] for row in tables.cmssw(lines)}
+    assert found["**farroot**, 0.3 ms, 20 MB/s"][:2] == ["1.00", "not run"]
+    assert found["**farroot**, 137 ms, 20 MB/s"] == ["1.50", "15.00", *["not run"] * 3]
+    assert found["CMSSW, 137 ms, 18.7 MB/s"][:2] == ["2.38", "23.16"]
+    assert ">15<" in tables.cmssw_chart(lines)
+
+
+def test_rates_of_chunks_are_compared_with_one_by_one(load: Callable[[str], Any]) -> None:
+    tables = load("seed_tables")
+    size = {"payload_bytes": 100_000_000}
+    lines = [
+        line(link, peer, median, **size)
+        for link in ("23 ms rate=10MB/s", "160 ms rate=10MB/s")
+        for peer, median in (
+            ("XRootD's client, one by one", 1000.0),
+            ("farroot, 2 connections", 20.0),
+        )
+    ]
+    found = {row[0]: row[1:] for row in tables.streams(lines)}
+    assert found["**farroot, 2 connections**"] == ["5.00", "50.0", "5.00", "50.0"]
+    assert found["XrdClient at best"] == ["", "24, heading for 28", "", "44, heading for 150"]
 
 
 # --- records that are older than the code
