@@ -152,7 +152,7 @@ docs: $(VENV)/.docs-ready ## the site of docs/, with its notebooks run: build/si
 BENCH ?= --all
 bench: $(VENV)/.bench-ready $(VENV)/.coffea-ready ## all experiments, unattended; BENCH="h42 caches" for some (bench/METHOD.md)
 	$(CARGO) build --release $(LOCKED) -p farroot-lab
-	$(CARGO) build --release $(LOCKED) -p farroot-remote --example first_byte --example chunks
+	$(CARGO) build --release $(LOCKED) -p farroot-remote --example first_byte
 	$(MAKE) extension-release
 	FARROOT_PYTHON=$(BIN)/python $(BIN)/python bench/run.py $(BENCH)
 

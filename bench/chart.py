@@ -1,4 +1,4 @@
-"""A line chart of a few series as SVG, which needs no library and is the same on each machine."""
+"""Charts as SVG, which need no library and are the same on each machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 WIDTH, HEIGHT = 720, 380
 LEFT, RIGHT, TOP, BOTTOM = 60, 190, 34, 52
-COLORS = ("#b35900", "#d98c1f", "#2f6fb7", "#12843f", "#888888")
+COLORS = ("#b35900", "#d98c1f", "#2f6fb7", "#12843f", "#888888", "#8e44ad")
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,80 @@ def line_chart(title: str, x_name: str, y_unit: str, series: list[Series]) -> st
             f'<circle cx="{across}" cy="{down}" r="3" fill="{color}"/>' for across, down in placed
         ]
     parts += legend(series, [place(*one.points[-1])[1] for one in series])
+    return drawing(parts, HEIGHT)
+
+
+@dataclass(frozen=True)
+class Bars:
+    """A color of a bar chart: one bar a group, or none."""
+
+    name: str
+    values: list[float | None]
+    is_ours: bool = False
+
+
+BAR, GAP, NAMES = 13, 12, 150
+
+
+def bar_chart(title: str, unit: str, groups: list[str], bars: list[Bars]) -> str:
+    """Horizontal bars on a logarithmic axis, a group for each name."""
+    values = [value for one in bars for value in one.values if value is not None]
+    ticks = log_ticks(min(values), max(values))
+    low, high = ticks[0], ticks[-1]
+    sizes = [sum(one.values[at] is not None for one in bars) for at in range(len(groups))]
+    top = TOP + 18 * math.ceil(len(bars) / 3)
+    height = top + sum(BAR * size + GAP for size in sizes) + 40
+
+    def place(value: float) -> float:
+        part = math.log10(value / low) / max(math.log10(high / low), 1e-9)
+        return round(NAMES + (WIDTH - NAMES - 70) * part, 1)
+
+    parts = [text(10, 20, title, weight="bold")]
+    for at, (one, color) in enumerate(zip(bars, COLORS, strict=False)):
+        left, down = 10 + 240 * (at % 3), TOP + 18 * (at // 3)
+        parts.append(f'<rect x="{left}" y="{down - 3}" width="10" height="10" fill="{color}"/>')
+        weight = "bold" if one.is_ours else "normal"
+        parts.append(text(left + 16, down + 6, one.name, weight=weight))
+    for tick in ticks if len(ticks) < 9 else [one for one in ticks if is_power(one)]:
+        parts.append(line((place(tick), top), (place(tick), height - 34), "#dddddd"))
+        parts.append(text(place(tick), height - 16, f"{tick:g} {unit}", anchor="middle"))
+    down = top + 4
+    for at, group in enumerate(groups):
+        middle = down + BAR * sizes[at] / 2 + 4
+        parts.append(text(NAMES - 8, middle, group, anchor="end"))
+        for one, color in zip(bars, COLORS, strict=False):
+            value = one.values[at]
+            if value is None:
+                continue
+            across = place(value)
+            parts.append(
+                f'<rect x="{NAMES}" y="{down}" width="{max(across - NAMES, 1):g}" '
+                f'height="{BAR - 2}" fill="{color}"/>'
+            )
+            weight = "bold" if one.is_ours else "normal"
+            parts.append(text(across + 5, down + 10, f"{value:.3g}", weight=weight))
+            down += BAR
+        down += GAP
+    return drawing(parts, height)
+
+
+def log_ticks(least: float, most: float) -> list[float]:
+    """1, 2, 5, 10, 20 and so on, so that the first and the last enclose all values."""
+    ticks = [step * 10.0**power for power in range(-6, 7) for step in (1, 2, 5)]
+    first = max(at for at, tick in enumerate(ticks) if tick <= least)
+    return ticks[first : 1 + next(at for at, tick in enumerate(ticks) if tick >= most)]
+
+
+def is_power(tick: float) -> bool:
+    return f"{tick:e}".startswith("1.0")
+
+
+def drawing(parts: list[str], height: float) -> str:
     inner = "\n".join(parts)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" '
         f'font-family="sans-serif" font-size="12">\n'
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>\n{inner}\n</svg>\n'
+        f'<rect width="{WIDTH}" height="{height:g}" fill="white"/>\n{inner}\n</svg>\n'
     )
 
 

@@ -166,6 +166,20 @@ PAGES = {
                 "peers",
             ),
             Question(
+                "Slow links",
+                "The three branches of h42 over links of 8 to 100 Mbit/s, in seconds. 13.2 MB, the "
+                "baskets with the headers of packets, take 13.2 s at 8 Mbit/s.",
+                ("slowlinks",),
+                "by_link",
+            ),
+            Question(
+                "Bytes over slow links",
+                "Bytes received over the link in excess of the baskets that the job needs, as a "
+                "part of these; the headers of packets alone are 4.3 %.",
+                ("slowlinks",),
+                "beyond_by_link",
+            ),
+            Question(
                 "Lost packets",
                 "The three branches of h42, 100 ms away at 1 Gbit/s, in seconds, "
                 "where packets are lost at random.",

@@ -15,6 +15,7 @@ METHOD.md.
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -176,9 +177,9 @@ def measure(name: str, commit: str, wanted: Wanted) -> None:
     """Makes the runs that the journal lacks, and the record of all of them."""
     bench, stem = EXPERIMENTS[name], stem_of(name, wanted)
     is_whole = not (wanted.is_part or wanted.add)
-    journal = Journal(JOURNALS / commit / f"{stem.name}{'' if is_whole else '-part'}.jsonl")
-    if not is_whole:
-        journal.forget()
+    # A part does not go on: another one may be measured at the same time.
+    part = "" if is_whole else f"-part-{os.getpid()}"
+    journal = Journal(JOURNALS / commit / f"{stem.name}{part}.jsonl")
     if journal.runs:
         say(f"{name}: {len(journal.runs)} runs are done")
     wanted.cells(bench)

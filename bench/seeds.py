@@ -44,20 +44,33 @@ FARROOT_EVENTS_BARE = Peer(
     "farroot_exercise",
     options=("--row-wise", "--without", "startup,together,coalescing"),
 )
+#: Far away it waits for each basket that an event needs in addition: a fifth of the events.
+WITHOUT_TOGETHER = (FARROOT_EVENTS_WITHOUT[1], FARROOT_EVENTS_BARE)
+FAR_SAMPLES = tuple(
+    replace(
+        peer,
+        name=f"{peer.name} (200 events)",
+        options=(*peer.options, "--sample", "200"),
+        rtt_min_ms=ONE_BY_ONE_MS,
+        runs_max=1,
+    )
+    for peer in WITHOUT_TOGETHER
+)
 CMSSW = (
     near(ROOT_LOOP),
     near(ROOT_LOOP_TRAINED),
     *ROOT_LOOP_SAMPLES,
     FARROOT_LOOP,
     FARROOT_EVENTS,
-    *FARROOT_EVENTS_WITHOUT,
+    FARROOT_EVENTS_WITHOUT[0],
     FARROOT_EVENTS_APART,
-    FARROOT_EVENTS_BARE,
+    *map(near, WITHOUT_TOGETHER),
+    *FAR_SAMPLES,
 )
 #: A fifth of the paper's 50,000 chunks, over all of a file of 200 MB.
 CHUNKS = ("--chunks", "10000")
-#: As many bytes in pieces of 700 kB, below which the paper's client lost speed.
-LARGE = ("--chunks", "142", "--bytes", "700000", "--stride", "1400000")
+#: As many bytes in pieces of 800 kB: below 700 kB the talk has less speed.
+LARGE = ("--chunks", "125", "--bytes", "800000", "--stride", "1600000")
 
 
 def asynchronous(streams: int) -> Peer:
@@ -75,7 +88,7 @@ def chunks(connections: int) -> Peer:
 
 def large(peer: Peer) -> Peer:
     options = (*peer.options[: peer.options.index("--chunks")], *LARGE)
-    return replace(peer, name=f"{peer.name}, 700 kB", options=options)
+    return replace(peer, name=f"{peer.name}, 800 kB", options=options)
 
 
 def connections(count: int) -> Peer:

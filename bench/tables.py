@@ -21,15 +21,23 @@ from datetime import date
 from pathlib import Path
 
 import outdated
+import seed_tables
 from chart import Series, line_chart
 from pages import COSTS, FIRST_SCREEN, HEADLINES, PAGES, Headline, Question
+from papers import SPEED_UPS
 from words import EXTRA, SHOWN, Rows, link_ms, link_name, seconds, shown, spread, table, wrapped
 
 BENCH = Path(__file__).resolve().parent
 ROOT = BENCH.parent
 RECORD = BENCH / "record"
 SIMULATED = ROOT / "sim/record"
-WITH_BLOCKS = ("README.md", "docs/performance.md", "docs/jobs.md", "docs/growth.md")
+WITH_BLOCKS = (
+    "README.md",
+    "docs/performance.md",
+    "docs/jobs.md",
+    "docs/growth.md",
+    "docs/seeds.md",
+)
 BLOCK = re.compile(r"(<!-- table (\w+): [\w, -]+ -->\n).*?(<!-- end of table -->)", re.DOTALL)
 MARKS = outdated.MARKS
 OUTDATED = "older than the code"
@@ -67,6 +75,9 @@ def made() -> dict[Path, str]:
         files[ROOT / f"docs/{name}.svg"] = jobs_chart(name, title)
     files[ROOT / "docs/near-distance.svg"] = near_distance_chart()
     files[ROOT / "docs/near-clients.svg"] = near_clients_chart()
+    for name, (make, source) in SEED_CHARTS.items():
+        if has(source):
+            files[ROOT / f"docs/{name}.svg"] = make(record(source)["table"])
     for name in WITH_BLOCKS:
         files[ROOT / name] = with_blocks((ROOT / name).read_text())
     return files
@@ -93,20 +104,27 @@ def page(title: str, questions: tuple[Question, ...]) -> str:
 
 def is_answered(question: Question) -> bool:
     """Whether all its records exist: a new experiment is run later, on an idle machine."""
-    return all((RECORD / f"{name}.json").exists() for name in question.records)
+    return all(map(has, question.records))
+
+
+def has(name: str) -> bool:
+    return (RECORD / f"{name}.json").exists()
 
 
 def caption(question: Question) -> str:
     """Record, date, commit, class of machine, versions, and the other facts of the record."""
-    found = {name: record(name) for name in question.records}
+    repeat = ", ".join(f"`make bench-{name}`" for name in question.records)
+    return wrapped(f"{facts_of(question.records, '../../')} To repeat it: {repeat}.")
+
+
+def facts_of(names: tuple[str, ...], prefix: str) -> str:
+    found = {name: record(name) for name in names}
     facts: dict[str, list[str]] = {}
     for name, one in found.items():
-        facts.setdefault(origin(name, one), []).append(linked(name, "../../"))
+        facts.setdefault(origin(name, one), []).append(linked(name, prefix))
     lines = [f"{', '.join(names)}: {fact}." for fact, names in facts.items()]
     lines += dict.fromkeys(f"Note: {one['note']}." for one in found.values() if "note" in one)
-    repeat = ", ".join(f"`make bench-{name}`" for name in question.records)
-    lines.append(f"To repeat it: {repeat}.")
-    return wrapped(" ".join(lines))
+    return " ".join(lines)
 
 
 def origin(name: str, one: dict) -> str:
@@ -250,6 +268,14 @@ def overhead(question: Question) -> Rows:
     return rows
 
 
+def by_link(question: Question) -> Rows:
+    return seed_tables.by_link(record(question.records[0])["table"])
+
+
+def beyond_by_link(question: Question) -> Rows:
+    return seed_tables.beyond_by_link(record(question.records[0])["table"])
+
+
 FORMS: dict[str, Callable[[Question], Rows]] = {
     "peers": peers,
     "links": links,
@@ -260,6 +286,8 @@ FORMS: dict[str, Callable[[Question], Rows]] = {
     "sites": sites,
     "memory": memory,
     "overhead": overhead,
+    "by_link": by_link,
+    "beyond_by_link": beyond_by_link,
 }
 
 
@@ -449,7 +477,41 @@ def exponent(line: dict, key: str = "exponent") -> str:
     return f"{value:.2f}" if value is not None else "-" if "size" in line else ""
 
 
+def seed(make: Callable[[list[dict]], Rows], name: str) -> Callable[[], str]:
+    """A table of docs/seeds.md from one record, and the facts of the record."""
+
+    def block() -> str:
+        if not has(name):
+            return "Not measured yet."
+        return f"{table(make(record(name)['table']))}\n\n{wrapped(facts_of((name,), '../'))}"
+
+    return block
+
+
+def seed_sources() -> str:
+    names = tuple(one.record for one in SPEED_UPS)
+    rows = seed_tables.speed_ups({name: record(name)["table"] for name in names})
+    return f"{table(rows)}\n\n{wrapped(facts_of(names, '../'))}"
+
+
+SEED_CHARTS: dict[str, tuple[Callable[[list[dict]], str], str]] = {
+    "seed-cmssw": (seed_tables.cmssw_chart, "seed-cmssw"),
+    "seed-caches": (seed_tables.caches_chart, "seed-caches"),
+    "seed-streams": (seed_tables.streams_chart, "seed-streams"),
+}
+
 BLOCKS: dict[str, Callable[[], str]] = {
+    "seed_cmssw": seed(seed_tables.cmssw, "seed-cmssw"),
+    "seed_cmssw_times": seed(seed_tables.by_peer_and_link, "seed-cmssw"),
+    "seed_sources": seed_sources,
+    "seed_caches": seed(seed_tables.caches, "seed-caches"),
+    "seed_costs": seed(seed_tables.costs, "seed-caches"),
+    "seed_draws": seed(seed_tables.draws, "seed-draw"),
+    "seed_streams": seed(seed_tables.streams, "seed-streams"),
+    "seed_opens": seed(seed_tables.by_peer, "opens"),
+    "seed_outputs": seed(seed_tables.outputs, "write-buffers"),
+    "seed_copies": seed(seed_tables.by_peer_and_link, "copy"),
+    "seed_jobs": lambda: table(seed_tables.efficiencies(simulated_jobs("jobs"))),
     "growth": growth,
     "first_screen": first_screen,
     "headlines": headlines,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-IS_NUMBER = re.compile(r"\**\d|not run$|refuses$|fails$|-$|$")
+IS_NUMBER = re.compile(r"[>*]*\d|not run$|refuses$|fails$|-$|$")
 # Runs that differ by less are given by their median alone.
 SCATTER = 1.04
 

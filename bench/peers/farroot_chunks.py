@@ -1,26 +1,22 @@
-"""farroot's engine from Rust: many chunks of one file. The program's start is on the clock."""
+"""farroot: many chunks of one file, all requested at once, by its file system for fsspec."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-from pathlib import Path
-
 import clock
+from farroot.fsspec import FileSystem
 
 args = clock.arguments(
     ("--chunks", {"type": int, "default": 50_000}),
     ("--bytes", {"type": int, "default": 10_000}),
     ("--stride", {"type": int, "default": 20_000}),
 )
-target = os.environ.get("CARGO_TARGET_DIR", Path(__file__).resolve().parents[2] / "target")
-program = os.environ.get("FARROOT_CHUNKS", f"{target}/release/examples/chunks")
-command = [program, args.url, str(args.chunks), str(args.bytes), str(args.stride)]
+starts = [number * args.stride for number in range(args.chunks)]
+files = FileSystem()
 
 
-def job() -> str:
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+def job() -> list[bytes]:
+    ends = [start + args.bytes for start in starts]
+    return files.cat_ranges([args.url] * len(starts), starts, ends, on_error="raise")
 
 
-clock.run(job, json.loads)
+clock.run(job, lambda chunks: {"payload_bytes": sum(map(len, chunks))})

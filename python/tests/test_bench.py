@@ -240,6 +240,14 @@ def test_rates_of_chunks_are_compared_with_one_by_one(load: Callable[[str], Any]
     assert found["XrdClient at best"] == ["", "24, heading for 28", "", "44, heading for 150"]
 
 
+def test_the_axis_of_bars_encloses_all_values(load: Callable[[str], Any]) -> None:
+    chart = load("chart")
+    ticks = chart.log_ticks(0.91, 23.2)
+    assert ticks == pytest.approx([0.5, 1, 2, 5, 10, 20, 50])
+    assert [tick for tick in ticks if chart.is_power(tick)] == pytest.approx([1, 10])
+    assert chart.log_ticks(1.0, 1.0) == [1.0]
+
+
 # --- records that are older than the code
 
 
