@@ -155,6 +155,7 @@ def as_text(experiment: Experiment, lines: list[dict]) -> str:
             f" {f'{connections:.0f}' if connections else '-':>6}"
             + (f" {line['file_bytes'] / 1e6:8.1f} MB written" if "file_bytes" in line else "")
             + (f", {100 * line['waited']:3.0f} % waited" if "waited" in line else "")
+            + (f", disk {line['disk_over_needed']:.2f}" if "disk_over_needed" in line else "")
             + (
                 f"   {line['failed']} of {line['runs']} failed: {line['why']}"
                 if line["failed"]
