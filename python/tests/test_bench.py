@@ -22,7 +22,7 @@ COMMIT = "0123abcd"
 
 
 @pytest.fixture
-def load(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
+def module(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
     monkeypatch.setattr(sys, "path", [str(BENCH), *sys.path])
     return importlib.import_module
 
@@ -67,19 +67,19 @@ class Made:
 
 
 @pytest.fixture
-def run(load: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def run(module: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The runner, with folders of its own, of an idle machine and a commit that tests choose."""
-    module = load("run")
-    monkeypatch.setattr(module, "RECORD", tmp_path / "record")
-    monkeypatch.setattr(module, "JOURNALS", tmp_path / "build")
-    monkeypatch.setattr(module, "EXPERIMENTS", {"made": Made(load("model"))})
+    runner = module("run")
+    monkeypatch.setattr(runner, "RECORD", tmp_path / "record")
+    monkeypatch.setattr(runner, "JOURNALS", tmp_path / "build")
+    monkeypatch.setattr(runner, "EXPERIMENTS", {"made": Made(module("model"))})
     for name in ("outdated.refresh", "tables.write"):
         monkeypatch.setattr(f"{name}", lambda: None)
-    monkeypatch.setattr(module.machine, "commit", lambda: COMMIT)
-    monkeypatch.setattr(module.machine, "changed_files", lambda folders: [])
-    monkeypatch.setattr(module.machine, "settle", lambda is_busy_allowed: None)
-    monkeypatch.setattr(module, "has_farroot", lambda: True)
-    return module
+    monkeypatch.setattr(runner.machine, "commit", lambda: COMMIT)
+    monkeypatch.setattr(runner.machine, "changed_files", lambda folders: [])
+    monkeypatch.setattr(runner.machine, "settle", lambda is_busy_allowed: None)
+    monkeypatch.setattr(runner, "has_farroot", lambda: True)
+    return runner
 
 
 def recorded(run: Any) -> Any:
@@ -139,13 +139,13 @@ def test_uncommitted_code_is_not_measured(run: Any, monkeypatch: pytest.MonkeyPa
 
 
 def test_an_experiment_that_fails_does_not_end_the_others(
-    run: Any, load: Callable[[str], Any], capfd: pytest.CaptureFixture[str]
+    run: Any, module: Callable[[str], Any], capfd: pytest.CaptureFixture[str]
 ) -> None:
     class Broken(Made):
         def prepare(self) -> None:
             raise self.model.CannotRunError("no such server")
 
-    run.EXPERIMENTS["broken"] = Broken(load("model"))
+    run.EXPERIMENTS["broken"] = Broken(module("model"))
     assert run.campaign(["broken", "made"], run.Wanted()) == 1
     assert recorded(run)["table"] == [{"runs": 8}]
     assert "not measured: broken: no such server" in capfd.readouterr().err
@@ -165,9 +165,9 @@ def test_a_part_has_no_record_and_is_added_on_demand(run: Any) -> None:
 
 
 def test_a_busy_machine_is_waited_for(
-    load: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+    module: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    machine = load("machine")
+    machine = module("machine")
     cores = len(machine.os.sched_getaffinity(0))
     now, loads = [0.0], iter([1.0 * cores, 0.6 * cores, 0.4 * cores])
     monkeypatch.setattr(machine.os, "getloadavg", lambda: (next(loads), 0.0, 0.0))
@@ -176,27 +176,27 @@ def test_a_busy_machine_is_waited_for(
     assert machine.settle(is_busy_allowed=False) is None
     assert now == [2 * machine.LOOK_S]
     monkeypatch.setattr(machine.os, "getloadavg", lambda: (7.0 * cores, 0.0, 0.0))
-    with pytest.raises(load("model").CannotRunError, match="busy"):
+    with pytest.raises(module("model").CannotRunError, match="busy"):
         machine.settle(is_busy_allowed=False)
     assert f"load {7.0 * cores:.1f}" in machine.settle(is_busy_allowed=True)
 
 
-def test_each_experiment_can_be_run(load: Callable[[str], Any]) -> None:
-    run, reads = load("run"), load("reads")
+def test_each_experiment_can_be_run(module: Callable[[str], Any]) -> None:
+    run, reads = module("run"), module("reads")
     for name, bench in run.EXPERIMENTS.items():
         cells = bench.cells()
         assert cells, name
         assert len(set(cells)) == len(cells), name
         if isinstance(bench, reads.Reads):
-            assert not bench.experiment.file or bench.experiment.file in load("data").FILES
+            assert not bench.experiment.file or bench.experiment.file in module("data").FILES
             for peer in bench.peers.values():
                 assert (BENCH / "peers" / f"{peer.script}.py").exists(), (name, peer.name)
     for path in (BENCH / "record").glob("*.json"):
         assert path.stem.removesuffix("-bbr") in run.EXPERIMENTS, path.name
 
 
-def test_peers_that_wait_for_each_basket_run_near_and_seldom(load: Callable[[str], Any]) -> None:
-    bench, cell = load("run").EXPERIMENTS["seed-cmssw"], load("model").Cell
+def test_peers_that_wait_for_each_basket_run_near_and_seldom(module: Callable[[str], Any]) -> None:
+    bench, cell = module("run").EXPERIMENTS["seed-cmssw"], module("model").Cell
     near, far = (
         {one.peer for one in bench.cells() if one.link.startswith(at)} for at in ("0", "1")
     )
@@ -212,9 +212,9 @@ def line(link: str, peer: str, median: float, **more: Any) -> dict[str, Any]:
 
 
 def test_slowdowns_are_those_beside_the_near_loop_with_all_rules(
-    load: Callable[[str], Any],
+    module: Callable[[str], Any],
 ) -> None:
-    tables, papers = load("seed_tables"), load("papers")
+    tables, papers = module("seed_tables"), module("papers")
     (near, far), peers = papers.CMSSW, papers.FARROOT_RULES
     lines = [line(near, peers[0], 2.0), line(far, peers[0], 3.0), line(far, peers[1], 30.0)]
     found = {row[0]: row[1:] for row in tables.cmssw(lines)}
@@ -224,8 +224,8 @@ def test_slowdowns_are_those_beside_the_near_loop_with_all_rules(
     assert ">15<" in tables.cmssw_chart(lines)
 
 
-def test_rates_of_chunks_are_compared_with_one_by_one(load: Callable[[str], Any]) -> None:
-    tables = load("seed_tables")
+def test_rates_of_chunks_are_compared_with_one_by_one(module: Callable[[str], Any]) -> None:
+    tables = module("seed_tables")
     size = {"payload_bytes": 100_000_000}
     lines = [
         line(link, peer, median, **size)
@@ -240,8 +240,8 @@ def test_rates_of_chunks_are_compared_with_one_by_one(load: Callable[[str], Any]
     assert found["XrdClient at best"] == ["", "24, heading for 28", "", "44, heading for 150"]
 
 
-def test_the_axis_of_bars_encloses_all_values(load: Callable[[str], Any]) -> None:
-    chart = load("chart")
+def test_the_axis_of_bars_encloses_all_values(module: Callable[[str], Any]) -> None:
+    chart = module("chart")
     ticks = chart.log_ticks(0.91, 23.2)
     assert ticks == pytest.approx([0.5, 1, 2, 5, 10, 20, 50])
     assert [tick for tick in ticks if chart.is_power(tick)] == pytest.approx([1, 10])
@@ -287,9 +287,9 @@ def record_of(folder: Path, name: str, commit: str, day: str, **line: Any) -> No
 
 
 def test_records_older_than_their_code_are_found(
-    load: Callable[[str], Any], tmp_path: Path
+    module: Callable[[str], Any], tmp_path: Path
 ) -> None:
-    outdated = load("outdated")
+    outdated = module("outdated")
     history, records, marks = History(tmp_path / "a"), tmp_path / "record", tmp_path / "marks.json"
     old = history.change("crates/remote/src/lib.rs", "2026-11-02")
     history.change("crates/rootfile/src/lib.rs", "2026-11-03")
@@ -310,8 +310,8 @@ def test_records_older_than_their_code_are_found(
     assert not outdated.is_outdated("h42", again, outdated.read(marks))
 
 
-def test_without_the_whole_history_marks_stay(load: Callable[[str], Any], tmp_path: Path) -> None:
-    outdated = load("outdated")
+def test_without_the_whole_history_marks_stay(module: Callable[[str], Any], tmp_path: Path) -> None:
+    outdated = module("outdated")
     history, records, marks = History(tmp_path / "a"), tmp_path / "record", tmp_path / "marks.json"
     old = history.change("crates/remote/src/lib.rs", "2026-11-02")
     history.change("crates/remote/src/lib.rs", "2026-11-03")
@@ -326,9 +326,9 @@ def test_without_the_whole_history_marks_stay(load: Callable[[str], Any], tmp_pa
 
 
 def test_old_records_are_marked_in_tables(
-    load: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    module: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tables = load("tables")
+    tables = module("tables")
     copy = shutil.copytree(tables.RECORD, tmp_path / "record")
     monkeypatch.setattr(tables, "RECORD", copy)
     monkeypatch.setattr(tables, "MARKS", tmp_path / "marks.json")
