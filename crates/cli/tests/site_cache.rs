@@ -167,7 +167,7 @@ fn a_replica_is_served_as_long_as_its_file_is_the_same() {
     let verified = bed.printed(&["cache", "verify"]);
     assert!(verified.contains("are what was written"), "{verified}");
     // Another file takes the name. The proxy makes a replica of it, as its cache has all of it.
-    replace(&bed.file("a.root"), &seed("branches.root"));
+    replace(&bed.file("a.root"), &seed("leaves.root"));
     let before = names(bed.top.path().join("original").to_str().unwrap());
     assert_ne!(names(&a), before);
     bed.printed(&["cache", "warm", &a]);

@@ -1,4 +1,4 @@
-//! DiskRoom on the disk: how much there is, and which segments go for new ones.
+//! Room on the disk: how much there is, and which segments go for new ones.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use super::settings::CacheConfig;
 use super::{notices, place, replica_files};
 use crate::disk::{self, FolderEntry};
 
-/// DiskRoom is looked for in steps of so much, or a sixteenth of the cap where that is less: a look
+/// Room is looked for in steps of so much, or a sixteenth of the cap where that is less: a look
 /// goes through all folders.
 const STEP_BYTES: u64 = SEGMENT_BYTES;
 /// Files whose misses are counted.
@@ -36,7 +36,7 @@ const STATE: &str = "state";
 pub struct Rooms {
     disks: Arc<Disks>,
     config: CacheConfig,
-    rooms: BTreeMap<DiskNumber, DiskRoom>,
+    rooms: BTreeMap<DiskNumber, CacheDiskRoom>,
 }
 
 impl Found {
@@ -48,7 +48,7 @@ impl Found {
 impl Rooms {
     pub fn new(disks: Arc<Disks>, config: CacheConfig, counting: &Arc<Counting>) -> Self {
         let room = |(number, data): (DiskNumber, &Path)| {
-            (number, DiskRoom::new(data.to_owned(), config.clone(), counting.clone()))
+            (number, CacheDiskRoom::new(data.to_owned(), config.clone(), counting.clone()))
         };
         let rooms = disks.in_use().map(room).collect();
         Rooms { disks, config, rooms }
@@ -107,7 +107,7 @@ impl Rooms {
 
 /// The room on one disk.
 #[derive(Debug)]
-struct DiskRoom {
+struct CacheDiskRoom {
     data: PathBuf,
     config: CacheConfig,
     counting: Arc<Counting>,
@@ -136,9 +136,9 @@ pub struct Found {
     pub held: Held,
 }
 
-impl DiskRoom {
+impl CacheDiskRoom {
     fn new(data: PathBuf, config: CacheConfig, counting: Arc<Counting>) -> Self {
-        DiskRoom { data, config, counting, free: None, granted: 0, refused: Vec::new() }
+        CacheDiskRoom { data, config, counting, free: None, granted: 0, refused: Vec::new() }
     }
 
     /// Bytes that are free, as far as is known; looks where so many are wanted the first time.

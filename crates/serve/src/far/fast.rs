@@ -14,7 +14,7 @@ use super::{AskedAddress, FarFiles, OriginFile, failure};
 
 impl FarFiles {
     /// The open file of a replica, for one client. A proxy of one user makes it where there is
-    /// none, and gives the file itself if that is no ROOT file; another one makes it of files that
+    /// none, and gives the file itself if none can be made; another one makes it of files that
     /// its cache has whole.
     ///
     /// # Errors
@@ -26,7 +26,7 @@ impl FarFiles {
     ) -> io::Result<(Arc<OriginFile>, Watched)> {
         match self.replica(asked, &opened.1).await? {
             Some(replica) => self.of_replica(replica, &opened.0.shown).await.map_err(failure),
-            // No ROOT file has become one as long as it is the same.
+            // Nor can one be made later, as long as the file is the same.
             None if self.0.secret.is_some() => Ok(opened),
             None => Err(failure(no_replica())),
         }
@@ -72,10 +72,16 @@ impl FarFiles {
         };
         // It takes all processors: one at a time.
         let turn = self.0.making.acquire().await.map_err(io::Error::other)?;
-        let address = asked.address.as_str();
-        let made = self.0.engine.replica(address, replica_use).await.map_err(failure);
+        let made = self.0.engine.replica(asked.address.as_str(), replica_use).await;
         drop(turn);
-        made
+        match made {
+            // Of such a file none can be made, however often it is asked for.
+            Err(error) if self.0.secret.is_some() && error.kind() == ErrorKind::Unsupported => {
+                tracing::info!("read without a replica: {error}");
+                Ok(None)
+            }
+            made => made.map_err(failure),
+        }
     }
 
     async fn of_replica(
