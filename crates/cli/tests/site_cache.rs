@@ -27,6 +27,8 @@ impl Bed {
         for name in ["a.root", "b.root"] {
             fs::copy(seed("zlib.root"), files.join(name)).unwrap();
         }
+        // With branches that no merge copies.
+        fs::copy(seed("branches.root"), files.join("clones.root")).unwrap();
         fs::write(files.join("text"), "no ROOT file").unwrap();
         let origin = Server::start(Config::new(&files)).unwrap();
         Bed { top, origin }
@@ -229,11 +231,15 @@ fn commands_read_replicas_that_their_proxy_makes() {
     };
     assert!(listed.lines().any(made), "{listed}");
     // A file of which none can be made is read as it is.
-    let text = format!("{}text", bed.origin.http_url());
-    let target = bed.top.path().join("copy");
-    let copy = format!("\"$0\" cp \"$(cat \"$FARROOT_PROXY\"){text}\" {}", target.display());
-    bed.printed(&["run", "--fast", "--alone", "--quiet", "--", "sh", "-c", &copy, program]);
-    assert_eq!(fs::read(target).unwrap(), b"no ROOT file");
+    for name in ["text", "clones.root"] {
+        let address = format!("{}{name}", bed.origin.http_url());
+        let target = bed.top.path().join("copy");
+        let script = "\"$0\" cp -f \"$(cat \"$FARROOT_PROXY\")$1\" \"$2\"";
+        let words = [program, &address, target.to_str().unwrap()];
+        let run = ["run", "--fast", "--alone", "--quiet", "--", "sh", "-c", script];
+        bed.printed(&[&run[..], &words[..]].concat());
+        assert_eq!(fs::read(target).unwrap(), fs::read(bed.file(name)).unwrap());
+    }
     let error = bed.refused("0", &["run", "--fast", "--", "true"]);
     assert!(error.contains("FARROOT_CACHE"), "{error}");
 }
