@@ -115,6 +115,6 @@ def config(
     """
     near = near_text(near)
     if isinstance(cache_folder, Sequence) and not isinstance(cache_folder, str):
-        cache_folder = ":".join(map(os.fspath, cache_folder))
+        cache_folder = ":".join(os.fspath(folder) for folder in cache_folder)
     settings = {name: without_point(value) for name, value in locals().items() if value is not None}
     return _core.configure(**settings)

@@ -95,12 +95,12 @@ def same(one: ak.Array, other: ak.Array) -> None:
 def test_entries_are_those_that_are_read_here(folder: Path, client: Any, cut: str | None) -> None:
     request = {"files": ["/one.root", "/two.root"], "table": "t", "columns": ["pt", "i", "name"]}
     info = client.get_flight_info(command(**request, **({"cut": cut} if cut else {})))
-    assert info.schema.names == ["pt", "i", "name"]
+    assert info.schema.names == request["columns"]
     assert len(info.endpoints) == 2
     assert info.schema == client.get_schema(command(**request)).schema
     here = [farroot.open(f"{folder}/{name}.root:t") for name in ("one", "two")]
     wanted = ak.concatenate([each.arrays(["pt", "i", "name"], cut=cut) for each in here])
-    same(read(client, info), wanted)
+    same(read(client, info), wanted[request["columns"]])
 
 
 def test_a_path_names_a_file_and_its_table(folder: Path, client: Any) -> None:
@@ -125,7 +125,7 @@ def test_counts_and_histograms_are_actions(folder: Path, client: Any) -> None:
     found = act("histogram", axes=[axis])
     wanted = here.histogram("met", (20, 0, 200), cut="met > 50")
     assert np.array(found["values"]).tolist() == wanted.values(flow=True).tolist()
-    with pytest.raises(flight.FlightServerError, match="count and histogram"):
+    with pytest.raises(ValueError, match="count and histogram"):
         list(client.do_action(flight.Action("drop", b"{}")))
 
 
@@ -134,19 +134,19 @@ def test_errors_name_their_reason(client: Any) -> None:
     for request, error, words in (
         ({**file, "columns": ["none"]}, KeyError, "none"),
         ({"files": ["/absent.root"]}, KeyError, "no such file"),
-        ({"files": ["/.hidden/secret.root"]}, flight.FlightError, ""),
-        ({"files": ["/../one.root"]}, flight.FlightError, ""),
+        ({"files": ["/.hidden/secret.root"]}, KeyError, "no such file"),
+        ({"files": ["/../one.root"]}, (KeyError, flight.FlightUnauthorizedError), ""),
         ({**file, "cut": "met >"}, ValueError, ""),
-        ({**file, "operation": "count"}, ValueError, "no columns"),
+        ({**file, "operation": "count"}, ValueError, "counts and histograms"),
         ({**file, "version": 9}, NotImplementedError, "version"),
-        ({"files": [{"file": "/one.root", "size": 7}], "table": "t"}, flight.FlightError, "7"),
-        ({"files": ["/one.root"] * 300}, flight.FlightError, "256"),
+        ({**file, "files": [{"file": "/one.root", "size": 7}]}, ValueError, "7 at the client"),
+        ({"files": ["/one.root"] * 300}, ValueError, "256"),
     ):
-        with pytest.raises((error, flight.FlightError, OSError)) as caught:
+        with pytest.raises(error) as caught:
             client.get_flight_info(command(**request))
         assert words in str(caught.value), request
         ticket = flight.Ticket(json.dumps(request).encode())
-        with pytest.raises((error, flight.FlightError, OSError)):
+        with pytest.raises(error):
             client.do_get(ticket).read_all()
     with pytest.raises(ValueError, match="cannot be understood"):
         client.do_get(flight.Ticket(b"\xff" * 100)).read_all()

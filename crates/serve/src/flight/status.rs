@@ -8,6 +8,7 @@ use crate::access::Denial;
 /// The status of an error, with its words.
 pub fn status_of(error: &remote::Error) -> Status {
     let code = match error.kind() {
+        _ if error.is_busy() => Code::Unavailable,
         ErrorKind::NotFound | ErrorKind::NotInFile => Code::NotFound,
         ErrorKind::PermissionDenied | ErrorKind::Unauthenticated => Code::PermissionDenied,
         ErrorKind::InvalidArgument => Code::InvalidArgument,

@@ -233,7 +233,7 @@ impl Selector {
         let own = present.get(&address).copied().unwrap_or_default();
         if all >= requests || own >= requests_per_address {
             let what = "the server answers as many requests as it can: try again later";
-            return Err(Error::new(ErrorKind::LimitReached, what));
+            return Err(Error::new(ErrorKind::LimitReached, what).busy(true));
         }
         present.insert(address, own + 1);
         Ok(SelectPlace { selector: self.clone(), address })
