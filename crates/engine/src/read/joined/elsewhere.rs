@@ -30,6 +30,8 @@ const DECODED_RATIO: u64 = 8;
 const DECODED_MIN: u64 = 16 << 20;
 /// Decoded bytes for each byte of an RNTuple's file.
 const COMPRESSION_MAX: u64 = 8;
+/// A request begins and ends where one of so many steps for each does.
+const STEPS_PER_PART: u64 = 4;
 
 /// Entries to read.
 pub(super) struct WantedEntries<'a> {
@@ -149,8 +151,9 @@ async fn parts(
     let borders = match count {
         1 => vec![entries.start, entries.end],
         _ => {
-            let step = Step::Bytes(decoded.div_ceil(count));
-            stepped(columns, cut)?.steps(entries.clone(), step).await?
+            let step = Step::Bytes(decoded.div_ceil(count * STEPS_PER_PART));
+            let steps = stepped(columns, cut)?.steps(entries.clone(), step).await?;
+            evenly(&steps, count as usize)
         }
     };
     let part = |pair: &[u64]| {
@@ -158,6 +161,15 @@ async fn parts(
         Ok(PartRequest { entries: pair[0]..pair[1], text: Bytes::from(part.written()?) })
     };
     borders.windows(2).map(part).collect()
+}
+
+/// The borders of so many parts, each of about as many steps.
+fn evenly(steps: &[u64], count: usize) -> Vec<u64> {
+    let last = steps.len().saturating_sub(1);
+    let border = |part: usize| steps.get(part * last / count.max(1)).copied();
+    let mut borders: Vec<u64> = (0..=count).filter_map(border).collect();
+    borders.dedup();
+    borders
 }
 
 /// The columns by which the steps of a read are planned: a tree decides within its own steps.
@@ -483,6 +495,13 @@ mod tests {
         let numbers = Numbers::U64(runs.into_iter().flatten().collect());
         let columns = vec![("x".to_owned(), Array::Numbers { numbers, shape: Vec::new() })];
         Batch { entries, survivors, columns, left_out: Vec::new() }
+    }
+
+    #[test]
+    fn parts_are_about_equal_and_no_more_than_wanted() {
+        assert_eq!(evenly(&[0, 3, 6, 9, 12, 13], 2), [0, 6, 13]);
+        assert_eq!(evenly(&[5, 9], 4), [5, 9]);
+        assert_eq!(evenly(&(0..=17).collect::<Vec<_>>(), 4), [0, 4, 8, 12, 17]);
     }
 
     #[test]
