@@ -159,22 +159,9 @@ pub fn run(arguments: &CacheArguments) -> Outcome {
         CacheVerb::Ls { json: false } => out.write_all(listing(&cache.files()).as_bytes())?,
         CacheVerb::Stat { file: None, json } => {
             let totals = cache.totals();
-            if *json {
-                lines_of_json(&mut out, std::iter::once(serde_json::to_string(&totals)))?;
-            } else {
-                writeln!(
-                    out,
-                    "{} of {} in {}{}, {} of them recompressed\n{} addresses; {} segments, {} of them open or pinned; {} free",
-                    size(totals.disk_bytes),
-                    size(totals.bytes_max),
-                    shown(&totals.folder),
-                    left_out(&totals),
-                    size(totals.recompressed_disk_bytes),
-                    totals.addresses,
-                    totals.segments,
-                    totals.segments_staying,
-                    size(totals.free_bytes),
-                )?;
+            match json {
+                true => lines_of_json(&mut out, std::iter::once(serde_json::to_string(&totals)))?,
+                false => writeln!(out, "{}", described(&totals))?,
             }
         }
         CacheVerb::Stat { file: Some(file), json } => {
@@ -215,6 +202,22 @@ pub fn run(arguments: &CacheArguments) -> Outcome {
         CacheVerb::Warm(_) | CacheVerb::Convert { .. } => {}
     }
     Ok(())
+}
+
+fn described(totals: &CacheTotals) -> String {
+    format!(
+        "{} of {} in {}{}, {} of them recompressed\n{} addresses; {} segments, {} of them open or \
+         pinned; {} free",
+        size(totals.disk_bytes),
+        size(totals.bytes_max),
+        shown(&totals.folder),
+        left_out(totals),
+        size(totals.recompressed_disk_bytes),
+        totals.addresses,
+        totals.segments,
+        totals.segments_staying,
+        size(totals.free_bytes),
+    )
 }
 
 fn left_out(totals: &CacheTotals) -> String {

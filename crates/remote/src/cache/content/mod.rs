@@ -3,6 +3,7 @@
 mod shrink;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::ops::Range;
@@ -326,11 +327,11 @@ impl HeldContent {
 
     /// The key of the segment that takes records, which is begun where there is none.
     fn last_segment(&self, segments: &mut Segments, disk: DiskNumber, now: u64) -> io::Result<u32> {
-        if !segments.locks.contains_key(&disk) {
+        if let Entry::Vacant(lock) = segments.locks.entry(disk) {
             self.disks.check(disk)?;
             let folder = self.disks.folder(disk, &self.id);
             make_folder(&folder)?;
-            segments.locks.insert(disk, lock_shared(&folder)?);
+            lock.insert(lock_shared(&folder)?);
         }
         if last_on(segments, disk).is_none() {
             self.find_segments(segments);
