@@ -124,6 +124,7 @@ def run(desk: Path) -> Iterator[Callable[[str], None]]:
         assert said.startswith("root://"), (line, said)
 
     with serving(desk) as host:
+        (desk / "dataset.txt").write_text(f"root://{host}//nano.root\n")
 
         def run(line: str) -> None:
             if re.match("farroot (serve|proxy)\\b", line):

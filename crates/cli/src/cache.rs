@@ -84,7 +84,7 @@ enum CacheVerb {
     /// Fetch all bytes of files that are not kept yet
     #[command(after_help = "Examples:
   FARROOT_CACHE='20 GB' farroot cache warm root://eos.example//store/nano.root
-  farroot cache --config /etc/farroot/site.toml warm --list dataset.txt")]
+  farroot cache warm --list dataset.txt")]
     Warm(WarmArguments),
     /// Make replicas of ROOT files in the cache, with baskets that decompress faster
     ///
