@@ -148,14 +148,14 @@ fn written(mut file: FileWriter) -> Bytes {
     bytes.into()
 }
 
-/// Regression: 0.4 MB came over one new connection, which took five round trips.
+/// Regression: 0.3 MB came over one new connection, which took five round trips.
 #[test]
 fn a_long_answer_comes_over_several_connections() {
     let file = long_tree();
     let rate = Some(125_000_000);
     let bed = NearBed { file, ..bed(MS * 100, rate) };
     let columns = &["cut", "a", "b", "c", "d"];
-    let read = NearRead { tree: "t", columns, cut: "cut < 0.02" };
+    let read = NearRead { tree: "t", columns, cut: "cut < 0.015" };
     let Times { there, here, .. } = times(&bed, read);
     let trips = there.map(|took| farroot_sim::round_trips(took, MS * 100));
     // The open takes three round trips at first and one later; the answers three, and then one.
