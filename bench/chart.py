@@ -138,7 +138,11 @@ def legend(series: list[Series], heights: list[float]) -> list[str]:
 
 def axis(most: float) -> tuple[float, float]:
     """A step that is easy to read, and the first multiple of it that all values fit under."""
-    step = next(step for step in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if most / step <= 7)
+    step = next(
+        step
+        for step in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+        if most / step <= 7
+    )
     return step, step * math.ceil(most / step)
 
 
