@@ -35,8 +35,10 @@ const DRAIN_SECONDS: u64 = 30;
 /// one file share one open at its origin, and bytes that several of them want travel once.
 ///
 /// On this machine it forwards to every server unless --origin lists some; to clients on other
-/// machines it forwards to those listed alone. It reads public files, without your credentials:
-/// every user of a machine can connect to it. For files of your own: farroot run -- COMMAND.
+/// machines it forwards to those listed alone. --origin file:///mnt/data serves a directory of this
+/// machine. It reads public files, without your credentials: every user of a machine can connect to
+/// it. For files of your own: farroot run -- COMMAND. --config names credentials for origins, and
+/// who may then read what.
 ///
 /// HUP has it read certificate, tokens and users again and open the access log by its name again.
 /// TERM ends it after the transfers under way, --drain seconds at most; another TERM at once.
