@@ -256,59 +256,54 @@ fn warm(arguments: &WarmArguments, config: Config) -> Outcome {
     with_config(config, async |engine| {
         let cache = engine.remote().cache().ok_or_else(is_off)?;
         files.extend(most_read.map(|count| cache.most_read(count)).unwrap_or_default());
-        let mut failed = 0;
-        for file in &files {
-            let warmed = async {
-                let fetched = engine.remote().warm(file).await?;
-                if *pin {
-                    cache.pin(&Address::parse(file)?, true)?;
-                }
-                Ok(fetched)
-            };
-            match warmed.await {
-                Ok(fetched) => {
-                    writeln!(std::io::stdout(), "{}: {} were fetched", shown(file), size(fetched))?;
-                }
-                Err(error) if files.len() == 1 => return Err(Error::into(error)),
-                Err(error) => {
-                    failed += 1;
-                    eprintln!("{}", shown_lines(&error.to_string()));
-                }
+        each_file(&files, "were not fetched", async |file| {
+            let fetched = engine.remote().warm(file).await?;
+            if *pin {
+                cache.pin(&Address::parse(file)?, true)?;
             }
-        }
-        match failed {
-            0 => Ok(()),
-            _ => Err(format!("{failed} of {} files were not fetched", files.len()).into()),
-        }
+            Ok(format!("{} were fetched", size(fetched)))
+        })
+        .await
     })
 }
 
 /// Makes replicas; a file of which none can be made leaves the others.
 fn convert(files: &[String], config: Config) -> Outcome {
     with_config(config, async |engine| {
-        let mut failed = 0;
-        for file in files {
-            match engine.replica(file, ReplicaUse::Make).await {
-                Ok(Some(replica)) => {
-                    let bytes = size(replica.size);
-                    writeln!(std::io::stdout(), "{}: a replica of {bytes}", shown(file))?;
-                }
-                Ok(None) => {
-                    failed += 1;
-                    eprintln!("{}: it is no ROOT file", shown(file));
-                }
-                Err(error) if files.len() == 1 => return Err(error.into()),
-                Err(error) => {
-                    failed += 1;
-                    eprintln!("{}", shown_lines(&error.to_string()));
+        each_file(files, "have no replica", async |file| {
+            match engine.replica(file, ReplicaUse::Make).await? {
+                Some(replica) => Ok(format!("a replica of {}", size(replica.size))),
+                None => {
+                    let text = "it is no ROOT file";
+                    Err(Error::new(ErrorKind::Unsupported, text).with_url(file))
                 }
             }
-        }
-        match failed {
-            0 => Ok(()),
-            _ => Err(format!("{failed} of {} files have no replica", files.len()).into()),
-        }
+        })
+        .await
     })
+}
+
+/// Does the same with each file, and prints its outcome; one that fails leaves the others.
+async fn each_file(
+    files: &[String],
+    failing: &str,
+    mut work: impl AsyncFnMut(&str) -> engine::Result<String>,
+) -> Outcome {
+    let mut failed = 0;
+    for file in files {
+        match work(file).await {
+            Ok(done) => writeln!(std::io::stdout(), "{}: {done}", shown(file))?,
+            Err(error) if files.len() == 1 => return Err(error.into()),
+            Err(error) => {
+                failed += 1;
+                eprintln!("{}", shown_lines(&error.to_string()));
+            }
+        }
+    }
+    match failed {
+        0 => Ok(()),
+        _ => Err(format!("{failed} of {} files {failing}", files.len()).into()),
+    }
 }
 
 /// The lines of a list.

@@ -42,7 +42,7 @@ impl Watched {
         Watched { stream, client, counts_requests: true }
     }
 
-    /// A stream in which bytes arrive between requests, too: whoever reads them reports requests.
+    /// A stream in which bytes arrive between requests, too. Its reader reports requests by itself.
     #[cfg(feature = "flight")]
     pub fn of_answers(stream: Box<dyn Stream>, client: Arc<Client>) -> Self {
         Watched { stream, client, counts_requests: false }

@@ -17,6 +17,7 @@ use arrow_flight::{
     Action, ActionType, Criteria, Empty, FlightData, FlightDescriptor, FlightEndpoint, FlightInfo,
     HandshakeRequest, HandshakeResponse, PollInfo, PutResult, SchemaResult, Ticket,
 };
+use bytes::Bytes;
 use engine::near::{Operation, SelectFile, SelectRequest};
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
@@ -34,7 +35,7 @@ use crate::clients::Client;
 use crate::guard::Guard;
 use crate::guest::Guest;
 use crate::neighbours::names_this_machine;
-use crate::select::{Answering, SelectTypes, Selector};
+use crate::select::{Answer, Answering, Selector};
 use crate::stream::Stream;
 
 /// Requests of one connection at a time.
@@ -144,11 +145,27 @@ impl Flights {
     /// The first message of the answer to a request, with the types of its columns.
     async fn types(&self, guest: &Guest, request: &SelectRequest) -> Result<Vec<u8>, Status> {
         match self.content.selector.types(guest, request).await {
-            Ok(SelectTypes::Known(types)) => Ok(types),
-            Ok(SelectTypes::Denied(denial)) => Err(denied(&denial)),
+            Ok(Ok(types)) => Ok(types),
+            Ok(Err(denial)) => Err(denied(&denial)),
             Err(error) => Err(status_of(&error)),
         }
     }
+
+    /// The answer to a request.
+    async fn answer(&self, guest: &Guest, request: &SelectRequest) -> Result<FlightAnswer, Status> {
+        match self.content.selector.answer_to(guest, request).await {
+            Ok(Answering::Stream(answer)) => Ok(FlightAnswer::Entries(answer)),
+            Ok(Answering::Text(text)) => Ok(FlightAnswer::Text(text)),
+            Ok(Answering::Denied(denial)) => Err(denied(&denial)),
+            Err(error) => Err(status_of(&error)),
+        }
+    }
+}
+
+/// The answer to a client that may read all files of its request.
+enum FlightAnswer {
+    Entries(Box<Answer>),
+    Text(Bytes),
 }
 
 /// The request that a descriptor has: as JSON, or as the path of a file and of a table in it.
@@ -228,8 +245,8 @@ impl FlightService for Flights {
         let under_way = self.begin()?;
         let guest = self.guest(&request).await?;
         let select = parsed(&request.get_ref().ticket)?;
-        match self.content.selector.answer_to(&guest, &select).await {
-            Ok(Answering::Stream(answer)) => {
+        match self.answer(&guest, &select).await? {
+            FlightAnswer::Entries(answer) => {
                 let stalled = self.client.limits().stalled;
                 let entries = entries(*answer, stalled).map(move |data| {
                     let _under_way = &under_way;
@@ -237,12 +254,10 @@ impl FlightService for Flights {
                 });
                 Ok(Response::new(entries.boxed()))
             }
-            Ok(Answering::Text(_)) => {
+            FlightAnswer::Text(_) => {
                 let text = "counts and histograms are actions (DoAction)";
                 Err(Status::invalid_argument(text))
             }
-            Ok(Answering::Denied(denial)) => Err(denied(&denial)),
-            Err(error) => Err(status_of(&error)),
         }
     }
 
@@ -259,14 +274,12 @@ impl FlightService for Flights {
         };
         let select = SelectRequest::parse_as(body, *operation);
         let select = select.map_err(|error| status_of(&error))?;
-        match self.content.selector.answer_to(&guest, &select).await {
-            Ok(Answering::Text(body)) => {
+        match self.answer(&guest, &select).await? {
+            FlightAnswer::Text(body) => {
                 let result = arrow_flight::Result { body };
                 Ok(Response::new(stream::iter([Ok(result)]).boxed()))
             }
-            Ok(Answering::Stream(_)) => Err(Status::internal("an answer with columns")),
-            Ok(Answering::Denied(denial)) => Err(denied(&denial)),
-            Err(error) => Err(status_of(&error)),
+            FlightAnswer::Entries(_) => Err(Status::internal("an answer with columns")),
         }
     }
 

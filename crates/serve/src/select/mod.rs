@@ -67,14 +67,6 @@ pub enum Answering {
     Denied(Denial),
 }
 
-/// The types of an answer's columns.
-#[cfg(feature = "flight")]
-pub enum SelectTypes {
-    Known(Vec<u8>),
-    /// The client may not read one of the files.
-    Denied(Denial),
-}
-
 /// A request that may be answered.
 struct PermittedRequest {
     engine: Engine,
@@ -82,11 +74,8 @@ struct PermittedRequest {
     bounds: SelectBounds,
 }
 
-/// Whether a client may read the files of its request.
-enum Permission {
-    Granted(PermittedRequest),
-    Denied(Denial),
-}
+/// A value for a client that may read all files of its request.
+type Permitted<T> = Result<std::result::Result<T, Denial>>;
 
 /// A stream of Arrow.
 pub struct Answer {
@@ -166,15 +155,15 @@ impl Selector {
     /// # Errors
     /// As [`Selector::answer_to`].
     #[cfg(feature = "flight")]
-    pub async fn types(&self, guest: &Guest, request: &SelectRequest) -> Result<SelectTypes> {
+    pub async fn types(&self, guest: &Guest, request: &SelectRequest) -> Permitted<Vec<u8>> {
         let _place = self.place(guest.client.address())?;
         match self.permitted(guest, request).await? {
-            Permission::Denied(denial) => {
+            Err(denial) => {
                 self.0.tally.refused();
-                Ok(SelectTypes::Denied(denial))
+                Ok(Err(denial))
             }
-            Permission::Granted(PermittedRequest { engine, addresses, bounds }) => {
-                engine.selected_types(request, addresses, bounds).await.map(SelectTypes::Known)
+            Ok(PermittedRequest { engine, addresses, bounds }) => {
+                engine.selected_types(request, addresses, bounds).await.map(Ok)
             }
         }
     }
@@ -182,8 +171,8 @@ impl Selector {
     async fn answered(&self, guest: &Guest, request: &SelectRequest) -> Result<Answering> {
         let place = self.place(guest.client.address())?;
         let permitted = match self.permitted(guest, request).await? {
-            Permission::Denied(denial) => return Ok(Answering::Denied(denial)),
-            Permission::Granted(permitted) => permitted,
+            Err(denial) => return Ok(Answering::Denied(denial)),
+            Ok(permitted) => permitted,
         };
         let PermittedRequest { engine, addresses, bounds } = permitted;
         let tally = &self.0.tally;
@@ -200,7 +189,11 @@ impl Selector {
     }
 
     /// The files of a request, where the client may read them.
-    async fn permitted(&self, guest: &Guest, request: &SelectRequest) -> Result<Permission> {
+    async fn permitted(
+        &self,
+        guest: &Guest,
+        request: &SelectRequest,
+    ) -> Permitted<PermittedRequest> {
         let SelectorInner { engine, files, limits, .. } = &*self.0;
         let mut addresses = Vec::with_capacity(request.files.len());
         let mut lent = Vec::new();
@@ -210,7 +203,7 @@ impl Selector {
                     addresses.push(asked.address.as_str().to_owned());
                     lent.extend(asked.lent);
                 }
-                Err(denial) => return Ok(Permission::Denied(denial)),
+                Err(denial) => return Ok(Err(denial)),
             }
         }
         let gate = SelectGate {
@@ -222,7 +215,7 @@ impl Selector {
         let SelectLimits { answer_bytes: bytes, time, step_time, step_bytes, .. } = *limits;
         let bounds = SelectBounds { bytes, time, step_time, step_bytes };
         let engine = engine.guarded(Arc::new(gate));
-        Ok(Permission::Granted(PermittedRequest { engine, addresses, bounds }))
+        Ok(Ok(PermittedRequest { engine, addresses, bounds }))
     }
 
     /// A place for one request more.
@@ -300,11 +293,7 @@ impl fmt::Debug for Answer {
 }
 
 /// The address of a file that a client may read, by the name that a `GET` has.
-async fn address(
-    files: &Files,
-    guest: &Guest,
-    written: &str,
-) -> Result<std::result::Result<AskedAddress, Denial>> {
+async fn address(files: &Files, guest: &Guest, written: &str) -> Permitted<AskedAddress> {
     let wrong = |what: &str| Error::new(ErrorKind::InvalidArgument, format!("{what}: {written:?}"));
     let bare = written.split('?').next().unwrap_or_default();
     let path = percent_encoding::percent_decode_str(bare).decode_utf8();

@@ -143,10 +143,9 @@ impl NearAnswers {
                 }
                 // Until now, answers before it had the server's places.
                 Err(error) if error.is_busy() && !part.has_begun && !part.was_refused => {
-                    let again = self.parts.pop_front().map(|part| part.request);
-                    let again = again.map(|request| self.asked(request, true));
-                    self.parts.extend(again);
-                    self.parts.rotate_right(1);
+                    let request = part.request.clone();
+                    let again = self.asked(request, true);
+                    self.parts[0] = again;
                 }
                 Err(error) => return Err(error),
             }
@@ -183,7 +182,7 @@ impl NearAnswers {
         let (sender, arrived) = mpsc::channel(AHEAD);
         self.tasks.spawn(async move {
             if let Err(error) = read_answer(place, remote, text, expected, &sender).await {
-                // Nobody is left to be told where the read has ended.
+                // A read that has ended does not take the error.
                 let _ = sender.send(Err(error)).await;
             }
         });
