@@ -62,6 +62,7 @@ impl Server {
     /// As [`Server::start`], but for a port that is taken.
     pub fn check(config: &Config) -> io::Result<()> {
         let guard = config.guard()?;
+        config.flight_door()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(guard.check_issuers())?;
         match &config.content {
