@@ -2,7 +2,7 @@
 //! --example proxied_jobs > sim/record/proxied-jobs.json`; then `make tables`.
 
 use farroot_sim::jobs::{Fared, allowed, dataset};
-use farroot_sim::proxied_jobs::{Way, run};
+use farroot_sim::proxied_jobs::{Site, Way, run};
 
 const JOBS: [usize; 5] = [10, 20, 50, 80, 120];
 const FILES: usize = 10;
@@ -15,7 +15,7 @@ fn main() {
     for way in Way::ALL {
         for jobs in JOBS {
             let Fared { efficiency, moved, read, rate, slowest } =
-                run(&dataset, way, jobs, FILES, SEED);
+                run(&dataset, way, Site::of_one_proxy(jobs, FILES), SEED);
             eprintln!("{} {jobs}: {efficiency:.3} {moved:.3} {rate:.1}", way.name());
             let times = if way == Way::Direct { jobs } else { FILES };
             lines.push(format!(

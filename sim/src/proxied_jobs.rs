@@ -1,10 +1,12 @@
-//! Many jobs that read the same few files, from the server or through one proxy near them.
+//! Many jobs that read the same files, from the server or through proxies near them.
 //!
-//! Jobs and server are those of [`jobs`](crate::jobs); each job requests a cluster, waits, and
-//! works, as with ROOT. The proxy is the production engine, which watches the files and keeps a
-//! cache on a disk; between it and the jobs there is a link of ten gigabits a second.
+//! Jobs are those of [`jobs`](crate::jobs); each requests a cluster, waits, and works, as with ROOT.
+//! A proxy is the production engine, which watches the files and keeps a cache on a disk; between
+//! it and the jobs there is a link of ten gigabits a second. Several proxies are a cluster, which
+//! sends each job to one of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,10 +18,11 @@ use futures::{FutureExt, StreamExt};
 use mutex::Mutex;
 use remote::cache::{Cache, CacheConfig};
 use remote::fetch::RemoteFile;
+use serve::{Cluster, ClusterSettings, Node, Nodes};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::dataset::{Dataset, bytes, shuffled};
-use crate::disk::Disks;
+use crate::disk::{DiskModel, Disks};
 use crate::jobs::{self, Client, DISKS, Fared, LINK};
 use crate::link::{Lane, Link};
 use crate::network::World;
@@ -58,30 +61,76 @@ impl Way {
     }
 }
 
-/// The cache or proxy between the jobs and the server.
+/// Jobs, their files, and the machines that bring these.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Site {
+    /// Job `n` reads file `n % files`.
+    pub jobs: usize,
+    pub files: usize,
+    /// Proxies, or caches of blocks.
+    pub nodes: usize,
+    /// From the server to the site.
+    pub link: Link,
+    pub disks: DiskModel,
+}
+
+impl Site {
+    /// One proxy before the server of [`jobs`](crate::jobs).
+    pub fn of_one_proxy(jobs: usize, files: usize) -> Self {
+        Site { jobs, files, nodes: 1, link: LINK, disks: DISKS }
+    }
+
+    /// The node that each job is sent to by the one that it asks.
+    fn placed(&self) -> Vec<usize> {
+        let all: Vec<Node> =
+            (0..self.nodes).map(|n| Node { host: format!("node{n}"), port: 1094 }).collect();
+        let cluster = |own: &Node| {
+            let nodes = Nodes::Listed(all.clone());
+            Cluster::new(&ClusterSettings { nodes, own: Some(own.clone()) })
+        };
+        let clusters: Vec<Cluster> = all.iter().map(cluster).collect();
+        let place = |job: usize| {
+            let asked = job / self.files % self.nodes;
+            let client = IpAddr::V4(Ipv4Addr::from_bits(10 << 24 | job as u32));
+            let sent = clusters[asked].elsewhere(&numbered(job % self.files), client, &[]);
+            sent.and_then(|node| all.iter().position(|one| *one == node)).unwrap_or(asked)
+        };
+        (0..self.jobs).map(place).collect()
+    }
+}
+
+/// A cache or proxy between the jobs and the server.
 enum Near {
     Nothing,
-    Blocks(Engine, Vec<Blocks>),
+    Blocks(Engine, BTreeMap<usize, Blocks>),
     Watching(Engine),
 }
 
-/// Runs `jobs` jobs, of which job `n` reads file `n % files`; `seed` gives their starts. Bytes
-/// moved and read are relative to those wanted: by each job, or through a proxy of each file.
+/// Runs the jobs of a site; `seed` gives their starts. Bytes moved and read are relative to those
+/// wanted: by each job, or through proxies of each file.
 ///
 /// # Panics
 /// Where a read fails, and where there is no place for a cache.
-pub fn run(dataset: &Dataset, way: Way, jobs: usize, files: usize, seed: u64) -> Fared {
+pub fn run(dataset: &Dataset, way: Way, site: Site, seed: u64) -> Fared {
     let cache = tempfile::tempdir().expect("a folder");
+    let Site { jobs, files, .. } = site;
     crate::run(async {
         let world = World::default();
-        let disks = Disks::new(DISKS);
+        let disks = Disks::new(site.disks);
         let behaviour = Behaviour { disks: Some(disks.clone()), ..Behaviour::default() };
         let content: BTreeMap<_, _> =
             (0..files).map(|file| (format!("/{file}"), of_file(dataset, file))).collect();
-        xrootd_host::serve(world.host("server", 1094, LINK), Arc::new(content), behaviour);
-        let near = near(&world, dataset, way, files, cache.path()).await;
-        let lane = Lane::default();
-        let moved_before = near.received();
+        xrootd_host::serve(world.host("server", 1094, site.link), Arc::new(content), behaviour);
+        let placed = site.placed();
+        let mut nodes = Vec::new();
+        for number in 0..site.nodes {
+            let read = placed.iter().enumerate().filter(|(_, node)| **node == number);
+            let read: BTreeSet<usize> = read.map(|(job, _)| job % files).collect();
+            let folder = cache.path().join(number.to_string());
+            nodes.push((near(&world, dataset, way, &read, &folder).await, Lane::default()));
+        }
+        let received = || nodes.iter().map(|(near, _)| near.received()).sum::<u64>();
+        let moved_before = received();
         let read_before = disks.bytes_read();
         let fills = dataset.fills(1);
         let turns = shuffled(jobs, seed);
@@ -89,11 +138,12 @@ pub fn run(dataset: &Dataset, way: Way, jobs: usize, files: usize, seed: u64) ->
         let runs = turns.iter().enumerate().map(async |(job, turn)| {
             sleep(jobs::work_of(&fills[0]).mul_f64(*turn as f64 / jobs as f64)).await;
             let begun = Instant::now();
-            let received = near.job(&world, dataset, &fills, job % files, &lane).await;
+            let (near, lane) = &nodes[placed[job]];
+            let received = near.job(&world, dataset, &fills, job % files, lane).await;
             (begun.elapsed().as_secs_f64(), received)
         });
-        let (walls, received): (Vec<f64>, Vec<u64>) = join_all(runs).await.into_iter().unzip();
-        let moved = near.received() - moved_before + received.iter().sum::<u64>();
+        let (walls, direct): (Vec<f64>, Vec<u64>) = join_all(runs).await.into_iter().unzip();
+        let moved = received() - moved_before + direct.iter().sum::<u64>();
         let times = if way == Way::Direct { jobs } else { files };
         let all = fills.iter().map(bytes).sum::<u64>() * times as u64;
         let read = disks.bytes_read() - read_before;
@@ -108,15 +158,23 @@ fn of_file(dataset: &Dataset, file: usize) -> Bytes {
     content.into()
 }
 
-async fn near(world: &World, dataset: &Dataset, way: Way, files: usize, folder: &Path) -> Near {
+/// A node that jobs ask for these files.
+async fn near(
+    world: &World,
+    dataset: &Dataset,
+    way: Way,
+    files: &BTreeSet<usize>,
+    folder: &Path,
+) -> Near {
     match way {
         Way::Direct => Near::Nothing,
         Way::XCache => {
             let engine = engine_with(world, jobs::replayed());
-            let open = (0..files).map(async |file| {
-                engine.remote().open_bytes(&numbered(file)).await.expect("opens")
+            let open = files.iter().map(async |file| {
+                (*file, engine.remote().open_bytes(&numbered(*file)).await.expect("opens"))
             });
-            let blocks = join_all(open).await.into_iter().map(Blocks::of).collect();
+            let opened = join_all(open).await.into_iter();
+            let blocks = opened.map(|(number, file)| (number, Blocks::of(file))).collect();
             Near::Blocks(engine, blocks)
         }
         Way::Cold | Way::Warm => {
@@ -128,8 +186,8 @@ async fn near(world: &World, dataset: &Dataset, way: Way, files: usize, folder: 
             };
             let engine = engine_with(world, Config { cache, ..Config::default() });
             if way == Way::Warm {
-                for file in 0..files {
-                    let watched = engine.watch(&numbered(file)).await.expect("opens");
+                for file in files {
+                    let watched = engine.watch(&numbered(*file)).await.expect("opens");
                     for fill in dataset.fills(1) {
                         arrive(&engine, &watched, fill, &Lane::default()).await;
                     }
@@ -163,7 +221,7 @@ impl Near {
             Near::Nothing => return jobs::one(world, dataset, Client::Root, &address).await,
             Near::Blocks(_, blocks) => {
                 for fill in fills {
-                    blocks[file].read(fill, lane).await;
+                    blocks[&file].read(fill, lane).await;
                     sleep(jobs::work_of(fill)).await;
                 }
             }

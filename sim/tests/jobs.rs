@@ -1,7 +1,7 @@
 //! Many jobs on one server, beside measurements of ROOT's.
 
 use farroot_sim::jobs::{Client, allowed, dataset, run};
-use farroot_sim::proxied_jobs::{self, Way};
+use farroot_sim::proxied_jobs::{self, Site, Way};
 
 const SEED: u64 = 20;
 
@@ -42,12 +42,11 @@ fn reading_ahead_takes_nothing_from_other_jobs() {
 #[test]
 fn a_proxy_takes_from_the_server_what_jobs_share() {
     let dataset = dataset(8);
-    let jobs = 16;
-    let files = 2;
-    let cold = proxied_jobs::run(&dataset, Way::Cold, jobs, files, SEED);
+    let site = Site::of_one_proxy(16, 2);
+    let cold = proxied_jobs::run(&dataset, Way::Cold, site, SEED);
     // The cache is written by a thread in real time: on a busy machine a few ranges come twice.
     assert!(cold.moved <= 1.5, "{cold:?}");
-    let warm = proxied_jobs::run(&dataset, Way::Warm, jobs, files, SEED);
+    let warm = proxied_jobs::run(&dataset, Way::Warm, site, SEED);
     assert!(warm.moved <= 0.05 && warm.efficiency >= 0.85, "{warm:?}");
     assert!(warm.efficiency >= cold.efficiency && cold.efficiency >= 0.85, "{cold:?} {warm:?}");
 }

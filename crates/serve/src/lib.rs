@@ -51,7 +51,7 @@ use self::select::Selector;
 use self::shaped::Link;
 
 pub use self::access::{AccessRule, IssuerSettings};
-pub use self::cluster::{ClusterFigures, ClusterSettings, Node, Nodes};
+pub use self::cluster::{Cluster, ClusterFigures, ClusterSettings, Node, Nodes};
 pub use self::config::{Config, Content};
 pub use self::far::{Figures, Forwarding};
 pub use self::guard::Protection;
