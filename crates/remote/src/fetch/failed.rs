@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,8 +18,10 @@ use crate::error::{Error, ErrorKind};
 
 /// How long `NotFound` is remembered: another process may be about to write the file.
 const ABSENT_FOR: Duration = Duration::from_secs(10);
-/// How long `Connection` and `TimedOut` are remembered.
-const UNREACHABLE_FOR: Duration = Duration::from_secs(30);
+/// How long `Connection` and `TimedOut` are remembered: as long as the open took to fail, within
+/// these limits. Clients need not wait again for a server that does not answer. One that starts
+/// again refuses connections at once, and is asked again soon.
+const UNREACHABLE_FOR: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(30);
 /// Most failures that are remembered; further ones are not.
 const FAILURES_MAX: usize = 1024;
 
@@ -26,6 +29,14 @@ const FAILURES_MAX: usize = 1024;
 /// credentials: a server may answer another identity differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OpenKey(u64);
+
+/// An open that has begun, and whose failure is remembered.
+#[derive(Debug)]
+pub struct AttemptedOpen {
+    failed: FailedOpens,
+    key: OpenKey,
+    since: Duration,
+}
 
 /// The failed opens of this process. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -73,12 +84,19 @@ impl FailedOpens {
         Some(failure.error.clone().remembered(ago, left))
     }
 
-    /// Remembers the error of an open, if it is `NotFound`, `Connection` or `TimedOut`. Returns the
-    /// error; if remembered, with a `retry_after` of at least the time for which it is remembered.
-    pub fn note(&self, key: OpenKey, error: Error) -> Error {
+    /// Begins an open.
+    pub fn attempt(&self, key: OpenKey) -> AttemptedOpen {
+        AttemptedOpen { failed: self.clone(), key, since: self.inner.clock.now() }
+    }
+
+    /// Remembers the error of an open that took so long. Returns the error; if remembered, with a
+    /// `retry_after` of at least the time for which it is remembered.
+    fn note(&self, key: OpenKey, error: Error, took: Duration) -> Error {
         let time = match error.kind() {
             ErrorKind::NotFound => ABSENT_FOR,
-            ErrorKind::Connection | ErrorKind::TimedOut => UNREACHABLE_FOR,
+            ErrorKind::Connection | ErrorKind::TimedOut => {
+                took.clamp(*UNREACHABLE_FOR.start(), *UNREACHABLE_FOR.end())
+            }
             _ => return error,
         };
         let since = self.inner.clock.now();
@@ -101,9 +119,21 @@ impl FailedOpens {
     }
 }
 
+impl AttemptedOpen {
+    /// Remembers the error of this open, if it is `NotFound`, `Connection` or `TimedOut`. Returns
+    /// the error; if remembered, with a `retry_after` of at least the time for which it is
+    /// remembered.
+    pub fn failed_with(self, error: Error) -> Error {
+        let took = self.failed.inner.clock.now().saturating_sub(self.since);
+        self.failed.note(self.key, error, took)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const LONG: Duration = Duration::from_secs(600);
 
     fn key(failed: &FailedOpens, address: &str) -> OpenKey {
         failed.key(&[Address::parse(address).unwrap()])
@@ -125,7 +155,7 @@ mod tests {
             (ErrorKind::Io, 0),
         ] {
             let key = key(&failed, &format!("root://h//{kind:?}"));
-            let noted = failed.note(key, error(kind));
+            let noted = failed.note(key, error(kind), LONG);
             let pause = (seconds > 0).then(|| Duration::from_secs(seconds));
             assert_eq!(
                 noted,
@@ -146,11 +176,26 @@ mod tests {
         }
     }
 
+    /// Regression: a server that was away for three seconds was not asked for thirty.
+    #[tokio::test(start_paused = true)]
+    async fn a_server_is_asked_again_after_the_time_that_its_failure_took() {
+        let failed = FailedOpens::new(Clock::start());
+        let key = key(&failed, "root://h//f");
+        for (took, remembered) in [(0, 1), (4, 4), (29, 29), (300, 30)] {
+            let attempt = failed.attempt(key);
+            tokio::time::advance(Duration::from_secs(took)).await;
+            let noted = attempt.failed_with(error(ErrorKind::Connection));
+            assert_eq!(noted.retry_after(), Some(Duration::from_secs(remembered)), "{took} s");
+            tokio::time::advance(Duration::from_secs(remembered)).await;
+            assert_eq!(failed.recent(key), None, "{took} s");
+        }
+    }
+
     #[test]
     fn other_identities_are_asked_for_themselves() {
         let failed = FailedOpens::new(Clock::start());
         let one = key(&failed, "root://h//f?authz=one");
-        failed.note(one, error(ErrorKind::NotFound));
+        failed.note(one, error(ErrorKind::NotFound), LONG);
         assert!(failed.recent(one).is_some());
         for other in ["root://h//f?authz=two", "root://h//f", "root://u@h//f?authz=one"] {
             assert_eq!(failed.recent(key(&failed, other)), None, "{other}");
@@ -163,7 +208,7 @@ mod tests {
     async fn a_scan_of_absent_files_takes_little_memory() {
         let failed = FailedOpens::new(Clock::start());
         let key = |at: usize| key(&failed, &format!("root://h//{at}"));
-        let note = |at: usize| failed.note(key(at), error(ErrorKind::NotFound)).retry_after();
+        let note = |at: usize| failed.note(key(at), error(ErrorKind::NotFound), LONG).retry_after();
         let remembered = (0..FAILURES_MAX + 10).filter(|at| note(*at).is_some());
         assert_eq!(remembered.count(), FAILURES_MAX);
         assert_eq!(failed.inner.failures.lock().len(), FAILURES_MAX);

@@ -48,7 +48,7 @@ use activity::Activity;
 use cached::CacheOpen;
 use command::{Begun, DriverCommand, FileTag, KeptEntry, Opened};
 pub use command::{CameFrom, Urgency, Want};
-use failed::{FailedOpens, OpenKey};
+use failed::{AttemptedOpen, FailedOpens};
 use kept::Keeper;
 pub use kept::KeptBytes;
 use links::Links;
@@ -366,7 +366,7 @@ impl Fetcher {
         let activity = activity.clone();
         let command = DriverCommand::Open { locations, head, tail, activity, early, cached, reply };
         self.commands.send(command).map_err(|_| stopped())?;
-        let failed = remembered.map(|key| (self.failed.clone(), key));
+        let failed = remembered.map(|key| self.failed.attempt(key));
         Ok(Opening { opened, failed, left_out })
     }
 
@@ -424,7 +424,7 @@ fn cache_of(config: &Config, trace: &Trace) -> Option<Cache> {
 struct Opening {
     opened: oneshot::Receiver<Result<Opened>>,
     /// Where a failure is remembered; `None` without a cache.
-    failed: Option<(FailedOpens, OpenKey)>,
+    failed: Option<AttemptedOpen>,
     /// The parts that the address had in the process that it comes from.
     left_out: Option<String>,
 }
@@ -440,7 +440,7 @@ impl Opening {
             _ => error,
         });
         opened.map_err(|error| match self.failed {
-            Some((failed, key)) => failed.note(key, error),
+            Some(attempted) => attempted.failed_with(error),
             None => error,
         })
     }
