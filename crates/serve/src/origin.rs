@@ -2,7 +2,6 @@
 //! directories of this machine.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -193,10 +192,9 @@ impl Origin {
         }
     }
 
-    /// Whether it names this machine, whose files others could then read.
-    pub fn is_here(&self) -> bool {
-        let host = self.host.trim_matches(['[', ']']);
-        host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    /// Whether it is one server, and not all of a domain.
+    pub fn has_whole_name(&self) -> bool {
+        !self.host.is_empty() && !self.host.starts_with('.')
     }
 }
 
@@ -283,7 +281,7 @@ mod tests {
         let directory = read("file:///lustre/data");
         assert_eq!(directory.directory(), Some(PathBuf::from("/lustre/data")));
         assert_eq!(read("*").directory(), None);
-        assert!(!directory.has_place("any", 1094) && !directory.is_here());
+        assert!(!directory.has_place("any", 1094) && !directory.has_whole_name());
         for (one, other, wanted) in [
             ("file:///lustre", "file:///lustre/data", true),
             ("file:///lustre/data", "file:///lustre", false),

@@ -205,8 +205,6 @@ impl FarFiles {
         if origins.is_empty() && !is_shared {
             origins.extend("*".parse::<Origin>().ok());
         }
-        let may_be_here = !is_shared || origins.iter().any(Origin::is_here);
-        let refusal = move |address| origins::refusal(address, &own, may_be_here);
         let mounts = Mounts::new(&origins, (threads / 4).max(1))?;
         if !mounts.is_empty() {
             // No other files of this machine are read here.
@@ -216,10 +214,17 @@ impl FarFiles {
             // Most clients take bytes as they are in the file.
             settings.cache.form = CacheForm::Both;
         }
-        let network = Tcp::new(settings.connect_timeout).refusing(Arc::new(refusal));
+        let network = |may_be_here: bool| {
+            let own = own.clone();
+            let refusal = move |address| origins::refusal(address, &own, may_be_here);
+            Tcp::new(settings.connect_timeout).refusing(Arc::new(refusal))
+        };
         let network: Arc<dyn Network> = match is_shared {
-            true => Arc::new(ListedOnly { network, origins: origins.clone() }),
-            false => Arc::new(network),
+            true => {
+                let (elsewhere, anywhere) = (network(false), network(true));
+                Arc::new(ListedOnly { elsewhere, anywhere, origins: origins.clone() })
+            }
+            false => Arc::new(network(true)),
         };
         let engine = Engine::within(&settings, network).map_err(io::Error::other)?;
         let log = access_log.as_deref().map(AccessLog::start).transpose()?;

@@ -41,7 +41,9 @@ pub fn refusal(address: SocketAddr, own: &[SocketAddr], may_be_here: bool) -> Op
         return Some("a proxy does not forward to where clouds keep the secrets of a machine");
     }
     let is_here = ip.is_unspecified() || is_of_this_machine(embedded(ip));
-    (is_here && !may_be_here).then_some("this proxy does not forward to its own machine")
+    (is_here && !may_be_here).then_some(
+        "this proxy does not forward to its own machine, unless --origin has the server's whole name",
+    )
 }
 
 /// The address that one of a translated network stands for (RFC 4291, 2.5.5.1; RFC 6052; RFC 3056).
@@ -59,14 +61,21 @@ fn embedded(ip: IpAddr) -> IpAddr {
 
 /// A network on which the proxy connects to listed servers only, whichever server redirects it.
 pub struct ListedOnly {
-    pub network: Tcp,
+    /// Refuses this machine: a name of a domain may lead here.
+    pub elsewhere: Tcp,
+    /// For servers whose whole name is listed.
+    pub anywhere: Tcp,
     pub origins: Vec<Origin>,
 }
 
 impl Network for ListedOnly {
     fn connect(&self, host: &str, port: u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
-        if self.origins.iter().any(|origin| origin.has_place(host, port)) {
-            return self.network.connect(host, port);
+        let mut listed = self.origins.iter().filter(|origin| origin.has_place(host, port));
+        if let Some(first) = listed.next() {
+            return match first.has_whole_name() || listed.any(Origin::has_whole_name) {
+                true => self.anywhere.connect(host, port),
+                false => self.elsewhere.connect(host, port),
+            };
         }
         let text = format!(
             "an origin sends on to {host}:{port}, to which this proxy does not forward: it was \
@@ -77,7 +86,7 @@ impl Network for ListedOnly {
     }
 
     fn reached(&self, host: &str, port: u16) -> Option<IpAddr> {
-        self.network.reached(host, port)
+        self.elsewhere.reached(host, port).or_else(|| self.anywhere.reached(host, port))
     }
 }
 
@@ -102,6 +111,25 @@ fn is_of_this_machine(ip: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A site may have a proxy and a server on one machine. Regression: only an origin written as
+    /// `localhost` could be there, and the error said that the origin had to be listed.
+    #[tokio::test]
+    async fn a_server_of_this_machine_is_listed_by_its_whole_name() {
+        let server = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = server.local_addr().unwrap().port();
+        let network = |may_be_here: bool| {
+            let refusal = move |address| refusal(address, &[], may_be_here);
+            Tcp::new(std::time::Duration::from_secs(5)).refusing(std::sync::Arc::new(refusal))
+        };
+        for (origin, is_allowed) in [("root://localhost", true), ("*", false)] {
+            let origins = vec![format!("{origin}:{port}").parse().unwrap()];
+            let (elsewhere, anywhere) = (network(false), network(true));
+            let listed = ListedOnly { elsewhere, anywhere, origins };
+            let connected = listed.connect("localhost", port).await;
+            assert_eq!(connected.is_ok(), is_allowed, "{origin}: {:?}", connected.err());
+        }
+    }
 
     #[test]
     fn neither_the_proxy_nor_one_link_is_an_origin() {
