@@ -168,15 +168,22 @@ impl Clients {
         self.state.lock().connections.len()
     }
 
-    /// Whether the server ends: no connection is taken any more.
+    /// Whether the server ends.
     pub fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::Relaxed)
+    }
+
+    /// The server says that it takes no more clients. Connections without a request end, also those
+    /// over which others ask it whether it does.
+    pub fn begin_draining(&self) {
+        self.is_draining.store(true, Ordering::Relaxed);
+        self.end_idle();
     }
 
     /// Ends each connection as soon as it is idle and has no file open, and after `most` all
     /// others. Returns how many these were.
     pub async fn drain(&self, most: Duration) -> usize {
-        self.is_draining.store(true, Ordering::Relaxed);
+        self.begin_draining();
         let until = Instant::now() + most;
         while self.end_idle() > 0 && Instant::now() < until {
             tokio::time::sleep(DRAIN_LOOK).await;

@@ -49,8 +49,15 @@ impl Server {
     }
 
     /// Takes no connection any more, and ends each as soon as it has no request and no file open;
-    /// after `most` all others. Returns the number of these.
+    /// after `most` all others. Returns the number of these. A node of a cluster first waits until
+    /// no other node sends clients to it.
     pub async fn drain(&self, most: Duration) -> usize {
+        self.shared.clients.begin_draining();
+        if let Files::Far(far) = &self.files
+            && let Some(noticed) = far.leave_cluster()
+        {
+            tokio::time::sleep(noticed).await;
+        }
         self.listeners.lock().drain(..).for_each(|listener| listener.abort());
         self.shared.clients.drain(most).await
     }

@@ -11,7 +11,7 @@ use std::hash::{Hash, Hasher};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use mutex::Mutex;
@@ -55,6 +55,8 @@ struct ClusterInner {
     members: Mutex<Members>,
     opens: Mutex<HashMap<String, Opens>>,
     clients_sent: AtomicU64,
+    /// This node ends: the others have its files.
+    is_leaving: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -128,6 +130,7 @@ impl Cluster {
             members: Mutex::default(),
             opens: Mutex::default(),
             clients_sent: AtomicU64::new(0),
+            is_leaving: AtomicBool::new(false),
         };
         if let Nodes::Listed(nodes) = &settings.nodes {
             inner.set_members(nodes.clone());
@@ -144,7 +147,8 @@ impl Cluster {
         let may_serve =
             |member: &&Member| member.is_up && !tried.iter().any(|host| *host == member.node.host);
         let up = members.others.iter().filter(may_serve).map(|member| &member.node);
-        let ranked = ranked(up.chain([own]), file);
+        let own_place = (!self.0.is_leaving.load(Ordering::Relaxed)).then_some(own);
+        let ranked = ranked(up.chain(own_place), file);
         // Clients of a hot file are divided between its owner and the next node.
         let chosen = match ranked.get(1) {
             Some(second) if is_hot && is_second(client, file) => *second,
@@ -153,6 +157,13 @@ impl Cluster {
         let elsewhere = (chosen != own).then(|| chosen.clone());
         self.0.clients_sent.fetch_add(elsewhere.is_some().into(), Ordering::Relaxed);
         elsewhere
+    }
+
+    /// From now on clients of this node are sent to others, as long as one answers. Returns the
+    /// time after which the others send none to this one.
+    pub fn leave(&self) -> Duration {
+        self.0.is_leaving.store(true, Ordering::Relaxed);
+        health::NOTICED
     }
 
     pub fn settings(&self) -> &ClusterSettings {
@@ -286,6 +297,19 @@ mod tests {
         assert_eq!(takers.len(), 3);
         cluster.0.set_up(&node(2), true);
         assert_eq!(served(&cluster, 1, &file(0)), before[0]);
+    }
+
+    /// A node that ends does not keep its clients, except where no other node is left.
+    #[tokio::test]
+    async fn a_node_that_leaves_sends_its_clients_to_others() {
+        let cluster = cluster(1);
+        let is_own = |number: usize| served(&cluster, 1, &file(number)) == node(1);
+        let own: Vec<usize> = (0..100).filter(|number| is_own(*number)).collect();
+        assert!(!own.is_empty());
+        cluster.leave();
+        assert!(own.iter().all(|number| !is_own(*number)));
+        (2..=4).for_each(|other| cluster.0.set_up(&node(other), false));
+        assert!(own.iter().all(|number| is_own(*number)));
     }
 
     /// A client that could not reach a node does not wait until this one knows.

@@ -371,6 +371,12 @@ impl FarFiles {
         Ok(())
     }
 
+    /// This proxy ends: its cluster serves its clients. Returns the time after which no other node
+    /// sends one here.
+    pub fn leave_cluster(&self) -> Option<Duration> {
+        self.0.cluster.lock().as_ref().map(Cluster::leave)
+    }
+
     /// The address of a file that a client may read and gets from this node, with the credential
     /// that its origin is shown.
     async fn served(
