@@ -12,7 +12,7 @@ pub mod targets;
 pub use target::Target;
 
 /// All of them.
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 16] = [
     targets::answer::TARGET,
     targets::block::TARGET,
     targets::cache::TARGET,
@@ -24,6 +24,7 @@ pub const TARGETS: [Target; 15] = [
     targets::ntuple::TARGET,
     targets::request::TARGET,
     targets::s3::TARGET,
+    targets::token::TARGET,
     targets::update::TARGET,
     targets::xrootd_client::TARGET,
     targets::xrootd_server::TARGET,

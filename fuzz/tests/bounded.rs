@@ -79,6 +79,6 @@ macro_rules! bounded {
 }
 
 bounded! {
-    answer block cache credentials file gsi http messages ntuple request s3 update xrootd_client
+    answer block cache credentials file gsi http messages ntuple request s3 token update xrootd_client
     xrootd_server scheduler
 }

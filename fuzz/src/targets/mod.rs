@@ -12,6 +12,7 @@ pub mod ntuple;
 pub mod request;
 pub mod s3;
 pub mod scheduler;
+pub mod token;
 pub mod update;
 pub mod xrootd_client;
 pub mod xrootd_server;

@@ -16,6 +16,7 @@ mod visitor;
 pub use self::denial::{Denial, TokenFault};
 pub use self::fetch::DocumentFetch;
 pub use self::issuers::{Issuer, IssuerSettings};
+pub use self::keys::KeySet;
 pub use self::place::{PathParts, ServedPlace};
 pub use self::rules::{AccessRule, AccessRules, ReaderLists};
 pub use self::token::{TOKEN_BYTES_MAX, UncheckedToken};
