@@ -32,7 +32,7 @@ class Merged:
     Attributes:
         target: Its address.
         size: Its bytes.
-        sources: How many files it was made of.
+        num_sources: How many files it was made of.
         tables: Entries of each tree by its path.
         histograms: How many histograms were added up.
         objects: How many other objects there are.
@@ -43,13 +43,13 @@ class Merged:
 
     Example:
         >>> merged = farroot.merge(["events.root", "more.root"], "all.root", overwrite=True)
-        >>> merged.sources, merged.objects, merged.notes[0]
+        >>> merged.num_sources, merged.objects, merged.notes[0]
         (2, 1, 'pt is in 1 of 2 inputs only')
     """
 
     target: str
     size: int
-    sources: int
+    num_sources: int
     tables: dict[str, int]
     histograms: int
     objects: int

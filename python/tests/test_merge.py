@@ -66,13 +66,13 @@ def test_a_file_twice_over(corpus: Path, tmp_path: Path, name: str) -> None:
 def test_order_histograms_and_directories(tmp_path: Path, kind: str) -> None:
     inputs = [made_of(tmp_path / f"{n}.root", 10 * n, kind=kind) for n in range(3)]
     merged = farroot.merge(inputs, tmp_path / "all.root")
-    assert (merged.sources, merged.tables, merged.histograms) == (3, {"t": 30}, 1)
+    assert (merged.num_sources, merged.tables, merged.histograms) == (3, {"t": 30}, 1)
     with uproot.open(tmp_path / "all.root") as file:
         assert file["t"].arrays()["n"].tolist() == list(range(30))
         expected = np.histogram(np.arange(30), bins=4, range=(0, 40))[0]
         assert file["below/h"].values().tolist() == expected.tolist()
     merged = farroot.merge(inputs, tmp_path / "sums.root", trees=False)
-    assert (merged.sources, merged.tables, merged.histograms) == (3, {}, 1)
+    assert (merged.num_sources, merged.tables, merged.histograms) == (3, {}, 1)
 
 
 def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_inputs_that_cannot_be_read_are_left_out_when_asked(tmp_path: Path) -> N
     with pytest.raises(farroot.Error, match=r"cut\.root"):
         farroot.merge(inputs, output)
     merged = farroot.merge(inputs, output, skip_bad=True)
-    assert (merged.sources, merged.tables) == (2, {"t": 20})
+    assert (merged.num_sources, merged.tables) == (2, {"t": 20})
     notes = sorted(merged.notes)
     assert len(notes) == 2
     assert all(str(path) in " ".join(notes) for path in (cut, gone))

@@ -36,7 +36,7 @@ def test_an_output_that_is_there_comes_first(tmp_path: Path) -> None:
     # As with hadd, a file that is not there is made.
     farroot.merge(first, output, append=True)
     merged = farroot.merge([second, first], output, append=True)
-    assert (merged.sources, merged.tables) == (3, {"d/t": 9, "n": 9})
+    assert (merged.num_sources, merged.tables) == (3, {"d/t": 9, "n": 9})
     with farroot.open(checked(output)) as file:
         for table in ("d/t", "n"):
             assert file[table]["x"].array().tolist() == [0, 1, 2, 10, 11, 12, 0, 1, 2]
