@@ -39,7 +39,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(PYTEST_WORKERS) --maxprocesse
 PYTHON_CODE := $(sort $(patsubst %/,%,$(dir $(wildcard python/pyproject.toml .ci/*.py bench/*.py demo/*.py sim/*.py lab/*.py release/*.py docs/*/*.py))))
 
 .DEFAULT_GOAL := help
-.PHONY: help check fmt fmt-check clippy ruff mypy typos deny tables tables-check bench man quick test test-rust test-python \
+.PHONY: help check fmt fmt-check clippy ruff mypy typos deny tables tables-check bench soak man quick test test-rust test-python \
 	interop coffea extension extension-quick extension-release \
 	demo demo-cluster docs fuzz xrootd s3 wheel sdist release-check clean
 
@@ -91,6 +91,13 @@ MAN := python/wheel/data/share/man/man1
 man: $(VENV)/.ready ## write the manual pages of the package again, from the help of the command
 	rm -f $(MAN)/*.1
 	$(CARGO) run --quiet $(LOCKED) -p farroot-cli -- man $(MAN)
+
+SOAK ?=
+soak: $(VENV)/.ready ## a cluster of proxies under real clients and faults for ten minutes, as root (bench/soak.py)
+	$(CARGO) build --release --quiet $(LOCKED) -p farroot-cli
+	$(MAKE) extension-quick
+	@.ci/ensure-root
+	$(BIN)/python bench/soak.py $(SOAK)
 
 BASE ?= main
 quick: $(VENV)/.ready ## the tests of what this branch changes; QUICK=--list only names them

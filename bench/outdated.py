@@ -32,6 +32,7 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "led": (*CONNECTIONS, "crates/engine/src/read/", "crates/serve/src/", "crates/cli/src/"),
     "merge": COPIES,
     "sites": (*CONNECTIONS, "crates/credentials/src/"),
+    "soak": (*CONNECTIONS, "crates/serve/src/"),
     "skim": (*COPIES, *CONNECTIONS, *LOCAL),
     "streams": CONNECTIONS,
     "upload": (*WRITING, *CONNECTIONS),

@@ -37,6 +37,7 @@ WITH_BLOCKS = (
     "docs/jobs.md",
     "docs/growth.md",
     "docs/seeds.md",
+    "docs/site-cache.md",
 )
 BLOCK = re.compile(r"(<!-- table (\w+): [\w, -]+ -->\n).*?(<!-- end of table -->)", re.DOTALL)
 MARKS = outdated.MARKS
@@ -451,6 +452,42 @@ def near_clients_chart() -> str:
     return near_chart(title, "clients", "clients", near_record("clients"))
 
 
+def site_jobs() -> str:
+    """A line a number of jobs and nodes, a column a client."""
+    if not (SIMULATED / "site-jobs.json").exists():
+        return "Not measured yet."
+    lines = simulated_jobs("site-jobs")
+    clients = list(dict.fromkeys(line["client"] for line in lines))
+    found = {(line["client"], line["nodes"], line["jobs"]): line for line in lines}
+    rows = [["jobs", "nodes", *(shown(client) for client in clients), "MB/s of the link, cold"]]
+    for jobs in dict.fromkeys(line["jobs"] for line in lines):
+        for nodes in dict.fromkeys(line["nodes"] for line in lines if line["nodes"] > 1):
+            each = [found.get((client, nodes, jobs)) for client in clients]
+            # Without a cache there are no nodes.
+            each[0] = found[clients[0], 1, jobs]
+            cells = [f"{line['efficiency']:.2f}" if line else "" for line in each]
+            cold = next(line for line in each if line and line["client"].endswith("cold"))
+            rows.append([str(jobs), str(nodes), *cells, f"{cold['rate']:.0f}"])
+    return table(rows)
+
+
+def soak() -> str:
+    """A line a client: its answers; and the faults during them."""
+    if not has("soak"):
+        return "Not measured yet."
+    one = record("soak")
+    names = ["right", "refused", "expected", "unexpected", "wrong"]
+    rows = [["client", *names, "slowest, s"]]
+    for line in one["table"]:
+        cells = [str(line[name]) for name in names]
+        rows.append([shown(line["client"]), *cells, f"{line['slowest_s']:.1f}"])
+    faults = ", ".join(f"{name} ({count})" for name, count in one["faults"].items())
+    peak = max(one["node_peak_bytes"].values()) / 1e6
+    said = f"{one['seconds']} s, seed {one['seed']}: {faults}. Largest node: {peak:.0f} MB."
+    facts = facts_of(("soak",), "../")
+    return f"{table(rows)}\n\n{wrapped(f'{facts} {said}')}"
+
+
 def growth() -> str:
     """A line a call: the greatest size, the time there, and the exponents, of each program."""
     if not (RECORD / "growth.json").exists():
@@ -519,6 +556,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "costs": costs,
     "jobs": lambda: simulated_table("jobs"),
     "proxied_jobs": lambda: simulated_table("proxied-jobs"),
+    "site_jobs": lambda: site_jobs(),
+    "soak": lambda: soak(),
 }
 
 
