@@ -160,7 +160,9 @@ pub async fn refuse(mut stream: impl AsyncRead + AsyncWrite + Unpin, why: &str) 
          Content-Type: text/plain\r\nContent-Length: {length}\r\n\r\n{why}\n"
     );
     let mut request = [0; 4096];
-    if stream.read(&mut request).await.is_ok() && stream.write_all(answer.as_bytes()).await.is_ok()
+    if stream.read(&mut request).await.is_ok()
+        && stream.write_all(answer.as_bytes()).await.is_ok()
+        && stream.flush().await.is_ok()
     {
         // Bytes that the client still sends would reset the connection before it has read the
         // answer.

@@ -14,17 +14,18 @@ mod lane;
 mod login;
 mod read;
 mod slots;
+mod unsent;
 mod write;
 
 use std::collections::VecDeque;
-use std::io::{self, IoSlice};
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use bytes::{Buf, Bytes, BytesMut};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::task::JoinSet;
 use xrootd::error::ErrorCode;
 use xrootd::header::Handle;
@@ -37,6 +38,7 @@ use self::answer::Outcome;
 use self::lane::Lane;
 use self::read::Job;
 use self::slots::Slots;
+use self::unsent::Unsent;
 use self::write::WriteRoom;
 use super::files::{Files, Opened};
 use crate::access::{TOKEN_BYTES_MAX, Visitor};
@@ -88,10 +90,12 @@ pub async fn refuse(mut stream: impl AsyncRead + AsyncWrite + Unpin, why: &str) 
         if stream.read_buf(&mut received).await.is_ok_and(|count| count > 0)
             && server.handle_bytes(started.elapsed(), received.split().freeze()).is_ok()
         {
+            let mut unsent = Unsent::default();
             while let Some(bytes) = server.poll_transmit() {
-                if stream.write_all(&bytes).await.is_err() {
-                    return;
-                }
+                unsent.push(bytes);
+            }
+            if unsent.send_all(&mut stream).await.is_err() {
+                return;
             }
         } else {
             return;
@@ -134,7 +138,7 @@ struct Connection {
     /// A record is being read that is sent in pieces, between which nothing else may be sent.
     is_alone: bool,
     work: JoinSet<Outcome>,
-    unsent: VecDeque<Bytes>,
+    unsent: Unsent,
     /// Bytes of the client, and since when so many of them are waited for.
     arrived: usize,
     watched: Option<(tokio::time::Instant, usize)>,
@@ -188,7 +192,7 @@ impl Connection {
             reads: Lane::new(if is_far { FAR_STEPS_MAX } else { STEPS_MAX }),
             is_alone: false,
             work: JoinSet::new(),
-            unsent: VecDeque::new(),
+            unsent: Unsent::default(),
             arrived: 0,
             watched: None,
         }
@@ -214,22 +218,19 @@ impl Connection {
         loop {
             self.advance()?;
             if let Some(rest) = self.tls.take() {
-                for bytes in self.unsent.drain(..) {
-                    sink.write_all(&bytes).await?;
-                }
+                self.unsent.send_all(&mut sink).await?;
                 let stream = Preceded { rest, stream: source.unsplit(sink) };
                 (source, sink) = tokio::io::split(self.guard.within(stream).await?);
                 self.is_encrypted = true;
             }
             let may_take = self.server.wants_bytes()
                 && !self.waits_for_room()
-                && self.unsent_bytes() < self.client.limits().answer_bytes;
+                && self.unsent.bytes() < self.client.limits().answer_bytes;
             let pace = self.pace().filter(|_| may_take);
             let behind = self.behind(pace);
-            let slices = first_slices(&self.unsent);
             let gone = tokio::select! {
-                written = sink.write_vectored(&slices), if !self.unsent.is_empty() => {
-                    sent(&mut self.unsent, written?)
+                takes_none = self.unsent.send(&mut sink), if !self.unsent.is_empty() => {
+                    takes_none?
                 }
                 count = receive(&mut source, &mut received), if may_take => {
                     let count = count?;
@@ -288,7 +289,7 @@ impl Connection {
 
     /// Starts reading the next parts of answers while the client takes those that are there.
     fn read_on(&mut self) {
-        let mut unsent = self.unsent_bytes();
+        let mut unsent = self.unsent.bytes();
         while unsent < UNSENT_BYTES_MAX
             && !self.is_alone
             && let Some(job) = self.reads.next(|job, running| running == 0 || !job.is_alone())
@@ -304,7 +305,7 @@ impl Connection {
     /// Moves the bytes to be sent out of the protocol's hands.
     fn collect(&mut self) {
         while let Some(bytes) = self.server.poll_transmit() {
-            self.unsent.push_back(bytes);
+            self.unsent.push(bytes);
         }
     }
 
@@ -332,10 +333,6 @@ impl Connection {
         self.files.are_far() && self.server.requests_waiting() > 0 && self.unsent.is_empty()
     }
 
-    fn unsent_bytes(&self) -> usize {
-        self.unsent.iter().map(Bytes::len).sum()
-    }
-
     fn file(&self, handle: Handle) -> Option<&Opened> {
         self.opened.get(handle)
     }
@@ -352,24 +349,4 @@ async fn receive(
 ) -> io::Result<usize> {
     received.reserve(RECEIVE_BYTES);
     source.read_buf(received).await
-}
-
-/// The first bytes to be sent, for one system call.
-fn first_slices(unsent: &VecDeque<Bytes>) -> Vec<IoSlice<'_>> {
-    unsent.iter().take(16).map(|bytes| IoSlice::new(bytes)).collect()
-}
-
-/// Removes the bytes that have been sent; returns whether the client takes no more.
-fn sent(unsent: &mut VecDeque<Bytes>, mut count: usize) -> bool {
-    let gone = count == 0;
-    while let Some(front) = unsent.front_mut() {
-        let part = count.min(front.len());
-        front.advance(part);
-        count -= part;
-        if !front.is_empty() {
-            break;
-        }
-        unsent.pop_front();
-    }
-    gone
 }
