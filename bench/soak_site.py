@@ -96,9 +96,6 @@ server = "{open_http}"
 server = "file://{at}/mount"
 
 [[origin]]
-server = "root://localhost:9"
-
-[[origin]]
 server = "{closed_root}"
 credential = {{ token = "{at}/node.token" }}
 
