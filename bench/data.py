@@ -27,6 +27,7 @@ FILES = {
     "onegb": ("nano", "Events", (2_800_000, 100_000)),
     "eventloop": ("eventloop", "Events", (1_000, 20)),
     "flat100": ("flat100", "Events", (500_000, 50_000)),
+    "near": ("flat100", "Events", (260_000, 26_000)),
     "flat100-zlib": ("recompressed", "Events", (101, 50_000)),
     "flat100-lz4": ("recompressed", "Events", (404, 50_000)),
     "flat100-lzma": ("recompressed", "Events", (207, 50_000)),

@@ -57,7 +57,7 @@ class Peer:
 
     name: str
     script: str
-    scheme: str = "root"  # root, http, or local: which URL it gets
+    scheme: str = "root"  # root, http, flight, or local: which URL it gets
     options: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
     is_bound: bool = False  # no peer but a bound (floor) or another job (xrdcp): no ratio to it
@@ -114,7 +114,10 @@ class Experiment:
     file: str
     peers: tuple[Peer, ...]
     columns: tuple[str, ...] = ()
+    cut: str = ""
     entry_stop: int | None = None
+    #: Options of `farroot serve`, which then serves the file, in place of xrootd.
+    served: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     places: tuple[Place, ...] = ()
     figure: str = "time_s"

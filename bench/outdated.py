@@ -31,6 +31,7 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "import": PYTHON,
     "led": (*CONNECTIONS, "crates/engine/src/read/", "crates/serve/src/", "crates/cli/src/"),
     "merge": COPIES,
+    "near": (*LOCAL, *CONNECTIONS, "crates/serve/src/"),
     "sites": (*CONNECTIONS, "crates/credentials/src/"),
     "soak": (*CONNECTIONS, "crates/serve/src/"),
     "skim": (*COPIES, *CONNECTIONS, *LOCAL),

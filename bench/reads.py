@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,6 +14,7 @@ import commands
 import data
 import machine
 import record
+import served
 import slow_mount
 from model import CannotRunError, Cell, Experiment, Link, Peer, Place, Run
 from xcache import XCaches
@@ -39,6 +40,8 @@ class Reads:
         self.where: dict[str, Link | Place] = {one.label: one for one in where}
         self.xcaches = XCaches()
         self.warmed: set[Cell] = set()
+        #: Of a server on this machine, by scheme.
+        self.here: dict[str, str] = {}
 
     def cells(self) -> list[Cell]:
         return [
@@ -61,14 +64,20 @@ class Reads:
         elif self.experiment.uploads:
             with taking_files() as words:
                 yield ["--rtt", "0", *words]
+        elif self.experiment.served:
+            yield ["--rtt", "0", "--serve", str(data.DATA), *served.far(self.experiment.served)]
         else:
             yield ["--rtt", "0", "--serve", str(data.DATA)]
 
     @contextmanager
     def opened(self) -> Iterator[Run]:
         shutil.rmtree(CACHE, ignore_errors=True)
+        is_here = self.experiment.served and not self.experiment.links
         try:
-            yield self.run
+            options = self.experiment.served
+            server = served.here(data.DATA, options) if is_here else nullcontext({})
+            with server as self.here:
+                yield self.run
         finally:
             self.xcaches.stop()
 
@@ -93,7 +102,7 @@ class Reads:
     def needed_bytes(self) -> int | None:
         """Bytes of the baskets of whole columns; None for a part of the entries."""
         one = self.experiment
-        if not self.where or not one.columns or one.entry_stop:
+        if not self.where or not one.columns or one.entry_stop or one.cut:
             return None
         columns = data.facts_of(one.file)["columns"]
         return sum(columns[name]["bytes"] for name in one.columns)
@@ -150,6 +159,7 @@ class Reads:
             "local": str(data.DATA),
             "root": root_url,
             "http": os.environ.get("FARLAB_HTTP_URL"),
+            **self.here,
         }[peer.scheme]
         name = one.file if one.copies else f"{one.file}.root"
         words = [str(path or f"{base}/{name}"), *peer.options]
@@ -159,6 +169,8 @@ class Reads:
             words += ["--tree", tree]
         if one.columns:
             words += ["--columns", ",".join(one.columns)]
+        if one.cut:
+            words += ["--cut", one.cut]
         if one.entry_stop:
             words += ["--entry-stop", str(one.entry_stop)]
         if peer.script == "floor":

@@ -25,6 +25,7 @@ import commands
 import definitions
 import home
 import machine
+import near
 import outdated
 import record
 import seeds
@@ -46,7 +47,7 @@ MEASURED = ("crates", "python", "lab")
 EXPERIMENTS: dict[str, Bench] = {
     **{
         name: Reads(one)
-        for module in (definitions, home, seeds)
+        for module in (definitions, home, near, seeds)
         for name, one in module.EXPERIMENTS.items()
     },
     **{f"sources-{name}": Sources(one) for name, one in SCENARIOS.items()},

@@ -38,6 +38,7 @@ WITH_BLOCKS = (
     "docs/growth.md",
     "docs/seeds.md",
     "docs/site-cache.md",
+    "docs/near.md",
 )
 BLOCK = re.compile(r"(<!-- table (\w+): [\w, -]+ -->\n).*?(<!-- end of table -->)", re.DOTALL)
 MARKS = outdated.MARKS
@@ -488,6 +489,36 @@ def soak() -> str:
     return f"{table(rows)}\n\n{wrapped(f'{facts} {said}')}"
 
 
+def near() -> str:
+    """A line a link and peer: its time and its parts, and the bytes of the link."""
+    if not has("near"):
+        return "Not measured yet."
+    rows = [["link", "", "s", "open", "read", "MB", "ratio to Arrow"]]
+    for line in record("near")["table"]:
+        cells = [link_name(line["link"]), shown(line["peer"])]
+        if "median" not in line:
+            rows.append([*cells, "fails", "", "", "", ""])
+            continue
+        parts = [""] * 2
+        if "open_s" in line:
+            parts = [seconds(line["open_s"]), seconds(line["median"] - line["open_s"])]
+        ratio = f"{1 + line['beyond_needed']:.2f}" if "beyond_needed" in line else ""
+        moved = f"{line['link_bytes'] / 1e6:.2f}" if "link_bytes" in line else ""
+        rows.append([*cells, spread(line), *parts, moved, ratio])
+    return f"{table(rows)}\n\n{wrapped(facts_of(('near',), '../'))}"
+
+
+def near_flight() -> str:
+    """A line a peer, a column a record."""
+    names = {"near-flight-few": "20 columns, s", "near-flight-many": "95 columns, s"}
+    if not all(map(has, names)):
+        return "Not measured yet."
+    found = [{line["peer"]: line for line in record(name)["table"]} for name in names]
+    rows = [["", *names.values()]]
+    rows += [[shown(peer), *(spread(each[peer]) for each in found)] for peer in found[0]]
+    return f"{table(rows)}\n\n{wrapped(facts_of(tuple(names), '../'))}"
+
+
 def growth() -> str:
     """A line a call: the greatest size, the time there, and the exponents, of each program."""
     if not (RECORD / "growth.json").exists():
@@ -549,6 +580,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "seed_outputs": seed(seed_tables.outputs, "write-buffers"),
     "seed_copies": seed(seed_tables.by_peer_and_link, "copy"),
     "seed_jobs": lambda: table(seed_tables.efficiencies(simulated_jobs("jobs"))),
+    "near": near,
+    "near_flight": near_flight,
     "growth": growth,
     "first_screen": first_screen,
     "headlines": headlines,

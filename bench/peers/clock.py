@@ -41,6 +41,8 @@ def arguments(*more: tuple[str, dict[str, Any]]) -> argparse.Namespace:
     return args
 
 
+#: The option of a job that reads the entries which pass a cut.
+CUT = ("--cut", {"default": None})
 #: The option that makes uproot read through farroot.
 HANDLER = ("--handler", {"action": "store_true", "help": "through farroot.Source"})
 
@@ -216,6 +218,20 @@ def payload_bytes(arrays: Any) -> int:
         return sum(payload_bytes(arrays[name]) for name in arrays.fields)
     content = ak.flatten(arrays, axis=None)
     return len(content) * ak.to_numpy(content[:0]).dtype.itemsize
+
+
+def arrow_bytes(arrays: Any) -> int:
+    """Bytes of a file of Arrow with these arrays, compressed by zstd: the least that an answer of
+    columns takes."""
+    import awkward as ak
+    import pyarrow as pa
+
+    table = ak.to_arrow_table(ak.to_packed(arrays), extensionarray=False)
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_file(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+    return sink.getvalue().size
 
 
 def run_with_work(args: argparse.Namespace, iterate: Callable[..., Any]) -> None:

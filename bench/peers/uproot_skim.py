@@ -3,7 +3,7 @@
 import clock
 import uproot
 
-args = clock.arguments(("--cut", {"default": None}))
+args = clock.arguments(clock.CUT)
 if args.url.startswith("root:"):
     import fsspec_xrootd  # noqa: F401
 # In entries: from a size in bytes uproot 5.7 computes numbers that XRootD's Python refuses.
