@@ -103,6 +103,16 @@ def test_entries_are_those_that_are_read_here(folder: Path, client: Any, cut: st
     same(read(client, info), wanted[request["columns"]])
 
 
+def test_entries_are_compressed_for_those_who_want_that(folder: Path, client: Any) -> None:
+    request = {"files": ["/one.root"], "table": "t", "columns": ["i", "pt"]}
+    tables = []
+    for compression in ({}, {"compression": "none"}, {"compression": "zstd"}):
+        info = client.get_flight_info(command(**request, **compression))
+        tables.append(client.do_get(info.endpoints[0].ticket).read_all())
+    assert tables[0].equals(tables[1])
+    assert tables[0].equals(tables[2])
+
+
 def test_a_path_names_a_file_and_its_table(folder: Path, client: Any) -> None:
     here = farroot.open(f"{folder}/one.root:t").arrays()
     for path in (("/one.root", "t"), ("/one.root",)):

@@ -201,13 +201,14 @@ class Cutting(BaseHTTPRequestHandler):
     def _pass_on(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         upstream = http.client.HTTPConnection(self.server.upstream)
-        kept = {key: self.headers[key] for key in ("Range",) if key in self.headers}
+        passed = ("Range", "Accept-Encoding")
+        kept = {key: self.headers[key] for key in passed if key in self.headers}
         with closing(upstream):
             upstream.request(self.command, self.path, body=body or None, headers=kept)
             answer = upstream.getresponse()
             content = answer.read()
         self.send_response(answer.status)
-        for key in ("Content-Type", "Content-Range", "ETag", "Accept-Ranges"):
+        for key in ("Content-Type", "Content-Encoding", "Content-Range", "ETag", "Accept-Ranges"):
             if answer.headers.get(key):
                 self.send_header(key, answer.headers[key])
         self.send_header("Content-Length", str(len(content)))
@@ -318,6 +319,73 @@ def test_curl_gets_a_stream_of_arrow(folder: Path, host: str) -> None:
     assert pa.ipc.open_stream(both).read_all().num_rows == 2 * len(
         here.arrays("i", cut="met > 100")
     )
+
+
+def test_an_answer_is_compressed_as_the_client_wants(folder: Path, host: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    request = {"files": ["/tree.root"], "table": "t", "columns": ["i", "pt", "name"]}
+    lengths = {}
+    for compression in (None, "zstd", "none"):
+        for coding in ("gzip", "br, zstd"):
+            chosen = {"compression": compression} if compression else {}
+            body = json.dumps({**request, **chosen}).encode()
+            headers = {"Accept-Encoding": coding}
+            status, content, head = asked(host, "POST", "/select", body, **headers)
+            assert status == 200
+            is_coded = compression == "none" and "zstd" in coding
+            assert head["Content-Encoding"] == ("zstd" if is_coded else None)
+            lengths[compression, coding] = len(content)
+            stream = pa.input_stream(
+                pa.BufferReader(content), compression="zstd" if is_coded else None
+            )
+            table = pa.ipc.open_stream(stream).read_all()
+            assert table.column("i").to_pylist() == list(range(ENTRIES))
+    assert lengths[None, "gzip"] == lengths["zstd", "gzip"] < lengths["none", "gzip"]
+    assert lengths["none", "br, zstd"] < lengths["none", "gzip"]
+
+
+def raw(host: str, request: dict[str, Any], *lines: str) -> bytes:
+    """All that a server answers, until it closes the connection."""
+    body = json.dumps(request).encode()
+    head = ["POST /select HTTP/1.1", f"Host: {host}", f"Content-Length: {len(body)}"]
+    name, _, port = host.rpartition(":")
+    with socket.create_connection((name, int(port)), timeout=30) as client:
+        head += ["Connection: close", *lines, "", ""]
+        client.sendall("\r\n".join(head).encode() + body)
+        with client.makefile("rb") as answer:
+            return answer.read()
+
+
+def test_an_error_behind_the_types_is_in_the_trailers(folder: Path, tmp_path: Path) -> None:
+    """Clients without trailers wait for the first entries, and get a status in its place."""
+    content = bytearray((folder / "tree.root").read_bytes())
+    content[1000 : len(content) // 2] = bytes(len(content) // 2 - 1000)
+    (tmp_path / "f.root").write_bytes(content)
+    with started("serve", str(tmp_path), "--select") as host:
+        request = {"files": ["/f.root"], "table": "t", "columns": ["i"]}
+        answer = raw(host, request, "TE: trailers")
+        assert answer.startswith(b"HTTP/1.1 200")
+        assert b"\r\nfarroot-error: " in answer
+        assert re.search(rb"\r\nfarroot-delay: [\d.]+", answer)
+        assert re.match(rb"HTTP/1.1 (4|5)\d\d", raw(host, request))
+        # The reader tells why, and does not take what is missing for the end.
+        table = farroot.open(f"http://{host}/f.root:t", near=True)
+        with pytest.raises(farroot.Error):
+            table.arrays(["i"])
+        assert "does not select" in notes(table)
+
+
+def test_metadata_are_sent_in_parts(folder: Path, host: str) -> None:
+    name = urllib.parse.quote("/tree.root", safe="")
+    parts = [asked(host, "GET", f"/select?metadata={name}&part={part}") for part in range(4)]
+    assert [(status, len(content)) for status, content, _ in parts] == [(200, 13_000)] * 4
+    number = parts[0][1][:8]
+    assert all(content[:8] == number for _, content, _ in parts)
+    for wrong in ("part=4", "part=-1", "part=x"):
+        assert asked(host, "GET", f"/select?metadata={name}&{wrong}")[0] == 400
+    for hidden in ("/.hidden/secret.root", "/../etc/passwd", "/absent.root"):
+        name = urllib.parse.quote(hidden, safe="")
+        assert asked(host, "GET", f"/select?metadata={name}&part=0")[0] in (403, 404)
 
 
 def test_entries_are_counted(folder: Path, host: str) -> None:

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::near::SelectRequest;
-use engine::{Engine, SelectBounds, Selected, SelectedStream};
+use engine::near::{BufferCompression, SelectRequest};
+use engine::{AnswerForm, Engine, SelectBounds, Selected, SelectedStream};
 use futures::stream;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Frame, Incoming};
-use hyper::header::HeaderValue;
+use hyper::header::{CONTENT_ENCODING, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -32,6 +32,10 @@ const BOUNDS: SelectBounds = SelectBounds {
     step_time: Duration::from_secs(600),
     step_bytes: 8 << 20,
 };
+
+/// As a client of farroot asks.
+const FORM: AnswerForm =
+    AnswerForm { compression: BufferCompression::Zstd, may_be_coded: true, may_begin_early: true };
 
 /// Requests that are answered or wait at a time: as `farroot serve` has it.
 const REQUESTS_MAX: usize = 32;
@@ -77,6 +81,9 @@ pub fn serve(mut accepted: mpsc::UnboundedReceiver<End>, files: Files, processor
                 let engine = engine.clone();
                 let processors = processors.clone();
                 async move {
+                    if let Some(part) = metadata(&engine, &request).await {
+                        return Ok(part);
+                    }
                     if request.uri().path() == "/select" {
                         let asked = Instant::now();
                         let mut answer = match processors.work().await {
@@ -99,18 +106,28 @@ pub fn serve(mut accepted: mpsc::UnboundedReceiver<End>, files: Files, processor
     });
 }
 
+/// A part of the metadata of a file, if that is asked for.
+async fn metadata(engine: &Engine, request: &Request<Incoming>) -> Option<Response<Body>> {
+    let query = request.uri().query()?.strip_prefix("metadata=")?;
+    let (file, part) = query.split_once("&part=")?;
+    let address = format!("root://disk:1094/{}", file.replace("%2F", "/").replace("%2E", "."));
+    let metadata = engine.metadata_to_send(&address).await.ok()?;
+    let part = metadata.part(part.parse().ok()?);
+    Some(Response::new(Full::new(part.into()).boxed_unsync()))
+}
+
 async fn selected(engine: &Engine, request: Request<Incoming>) -> Response<Body> {
     let answer = async {
         let text = request.into_body().collect().await.map_err(|error| error.to_string())?;
         let request = SelectRequest::parse(&text.to_bytes()).map_err(|error| error.to_string())?;
         let address = |file: String| format!("root://disk:1094/{file}");
         let addresses = request.files.iter().map(|file| address(file.known().file)).collect();
-        let selected = engine.selected(&request, addresses, BOUNDS).await;
+        let selected = engine.selected(&request, addresses, BOUNDS, FORM).await;
         selected.map_err(|error| error.to_string())
     };
     match answer.await {
         Ok(Selected::Text(text, _)) => Response::new(Full::new(text.into()).boxed_unsync()),
-        Ok(Selected::Stream(answer)) => Response::new(streamed(*answer)),
+        Ok(Selected::Stream(answer)) => streamed(*answer),
         Err(text) => refusal(StatusCode::INTERNAL_SERVER_ERROR, text),
     }
 }
@@ -122,10 +139,15 @@ fn refusal(status: StatusCode, text: String) -> Response<Body> {
 }
 
 /// An answer as it is made; one that fails has no end mark.
-fn streamed(answer: SelectedStream) -> Body {
+fn streamed(answer: SelectedStream) -> Response<Body> {
+    let is_coded = answer.is_coded();
     let frames = stream::unfold(answer, |mut answer| async move {
         let bytes = answer.next().await.ok().flatten()?;
         Some((Ok(Frame::data(bytes.into())), answer))
     });
-    StreamBody::new(frames).boxed_unsync()
+    let mut answer = Response::new(StreamBody::new(frames).boxed_unsync());
+    if is_coded {
+        answer.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("zstd"));
+    }
+    answer
 }

@@ -72,7 +72,8 @@ fn the_choice_is_hardly_slower_than_the_better_way() {
         }
     }
     assert!(cases >= 60);
-    assert!(worst[0] < 2.0 && worst[1] <= 1.15, "{worst:?}");
+    // Who wants a server to select has the metadata with the open.
+    assert!(worst[0] <= 2.0 && worst[1] <= 1.15, "{worst:?}");
 }
 
 /// Sixteen cores, each of which a request takes for a second: a thousand clients would wait for a
@@ -158,7 +159,7 @@ fn a_long_answer_comes_over_several_connections() {
     let read = NearRead { tree: "t", columns, cut: "cut < 0.015" };
     let Times { there, here, .. } = times(&bed, read);
     let trips = there.map(|took| farroot_sim::round_trips(took, MS * 100));
-    // The open takes three round trips at first and one later; the answers three, and then one.
-    assert!(trips[0] < 6.3 && trips[1] < 2.3, "{trips:?}");
+    // The open takes two round trips at first and one later; the answers two, and then one.
+    assert!(trips[0] < 4.3 && trips[1] < 2.3, "{trips:?}");
     assert!(there[0] < here[0], "{there:?} {here:?}");
 }

@@ -59,9 +59,9 @@ pub use read::open::objects::{Content, Contents};
 pub use read::open::presumed::PresumedTable;
 pub use read::open::resolve::{ResolvedColumn, first_table};
 #[cfg(feature = "select")]
-pub use read::select::{Histogram, HistogramRequest};
+pub use read::select::{AnswerForm, SelectBounds, SelectTotals, Selected, SelectedStream};
 #[cfg(feature = "select")]
-pub use read::select::{SelectBounds, SelectTotals, Selected, SelectedStream};
+pub use read::select::{Histogram, HistogramRequest};
 pub use read::tree::events::{EntryValue, Event, Events};
 pub use read::tree::{Tree, columns::TreeColumns};
 pub use read::watch::Watched;

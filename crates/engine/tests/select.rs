@@ -3,8 +3,16 @@
 
 use std::time::Duration;
 
-use farroot_engine::near::SelectRequest;
-use farroot_engine::{Config, Engine, ErrorKind, Result, SelectBounds, Selected};
+use farroot_engine::near::{BufferCompression, SelectRequest};
+use farroot_engine::{
+    AnswerForm, Config, Engine, ErrorKind, Result, SelectBounds, Selected, rows_of_answer,
+};
+
+const PLAIN: AnswerForm = AnswerForm {
+    compression: BufferCompression::Zstd,
+    may_be_coded: false,
+    may_begin_early: false,
+};
 
 const BOUNDS: SelectBounds = SelectBounds {
     bytes: 1 << 20,
@@ -15,13 +23,22 @@ const BOUNDS: SelectBounds = SelectBounds {
 
 /// Answers a request about `files` copies of one file; returns the whole stream or text.
 fn answered(request: &str, files: usize, bounds: SelectBounds) -> Result<Vec<u8>> {
+    answered_in(PLAIN, request, files, bounds)
+}
+
+fn answered_in(
+    form: AnswerForm,
+    request: &str,
+    files: usize,
+    bounds: SelectBounds,
+) -> Result<Vec<u8>> {
     let config = Config { store_folder: None, ..Config::default() };
     let engine = Engine::start(config)?;
     let name = "ntuple_fields.root";
     let path = format!("{}/../rootfile/testdata/{name}", env!("CARGO_MANIFEST_DIR"));
     let request = SelectRequest::parse(request.as_bytes())?;
     engine.block_on(async {
-        match engine.selected(&request, vec![path; files], bounds).await? {
+        match engine.selected(&request, vec![path; files], bounds, form).await? {
             Selected::Text(text, _) => Ok(text.into_bytes()),
             Selected::Stream(mut stream) => {
                 let mut bytes = Vec::new();
@@ -32,6 +49,27 @@ fn answered(request: &str, files: usize, bounds: SelectBounds) -> Result<Vec<u8>
             }
         }
     })
+}
+
+/// Buffers that are compressed are not compressed again.
+#[test]
+fn an_answer_has_the_form_that_suits_its_client() {
+    const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+    let coded = AnswerForm { may_be_coded: true, may_begin_early: true, ..PLAIN };
+    let uncompressed = AnswerForm { compression: BufferCompression::None, ..PLAIN };
+    let request =
+        |more: &str| format!(r#"{{"files": ["/f"], "table": "events", "columns": ["i32"]{more}}}"#);
+    let none = r#", "compression": "none""#;
+    let answer = |form, more| answered_in(form, &request(more), 1, BOUNDS).expect("answers");
+    let plain = answer(PLAIN, none);
+    assert_eq!(plain, answer(uncompressed, ""));
+    for one in [&plain, &answer(PLAIN, ""), &answer(uncompressed, r#", "compression": "zstd""#)] {
+        let rows = rows_of_answer(one, 100, 1 << 20).expect("is a stream");
+        assert_eq!(rows, rows_of_answer(&plain, 1, 1 << 20).expect("is a stream"));
+        assert!(rows > 0);
+    }
+    assert!(answer(coded, none).starts_with(&ZSTD));
+    assert!(rows_of_answer(&answer(coded, ""), 100, 1 << 20).is_ok());
 }
 
 #[test]

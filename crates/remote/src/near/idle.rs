@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mutex::Mutex;
+use tokio::sync::Notify;
 
 use crate::source::http::selected::SelectConnection;
 
@@ -15,7 +16,14 @@ pub const CONNECTIONS_MAX: usize = 4;
 
 /// A few for each server and caller. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct IdleConnections(Arc<Mutex<WaitingConnections>>);
+pub struct IdleConnections(Arc<IdleInner>);
+
+#[derive(Default)]
+struct IdleInner {
+    waiting: Mutex<WaitingConnections>,
+    /// One has been made, or has not.
+    made: Notify,
+}
 
 #[derive(Default)]
 struct WaitingConnections {
@@ -43,12 +51,28 @@ impl WaitingConnections {
 impl IdleConnections {
     /// Most bytes of the last answer on a connection that waits; `None` where there is none.
     pub fn answered(&self, key: &str) -> Option<u64> {
-        self.0.lock().waiting(key).iter().map(|idle| idle.bytes).max()
+        self.0.waiting.lock().waiting(key).iter().map(|idle| idle.bytes).max()
+    }
+
+    /// A connection that waits, or that is being made: a new one would be there later.
+    pub async fn take(&self, key: &str) -> Option<SelectConnection> {
+        loop {
+            let made = self.0.made.notified();
+            let mut made = std::pin::pin!(made);
+            made.as_mut().enable();
+            if let Some(taken) = self.take_waiting(key) {
+                return Some(taken);
+            }
+            if !self.0.waiting.lock().connecting.contains_key(key) {
+                return None;
+            }
+            made.await;
+        }
     }
 
     /// The connection whose last answer had the most bytes: it sends the next one fastest.
-    pub fn take(&self, key: &str) -> Option<SelectConnection> {
-        let mut waiting = self.0.lock();
+    fn take_waiting(&self, key: &str) -> Option<SelectConnection> {
+        let mut waiting = self.0.waiting.lock();
         let connections = waiting.connections.get_mut(key)?;
         let (at, _) = connections.iter().enumerate().max_by_key(|(_, idle)| idle.bytes)?;
         let taken = connections.swap_remove(at);
@@ -61,7 +85,7 @@ impl IdleConnections {
     /// Notes that the caller makes connections until so many wait; returns how many are missing.
     /// Each comes by [`IdleConnections::made`].
     pub fn missing(&self, key: &str, wanted: usize) -> usize {
-        let mut waiting = self.0.lock();
+        let mut waiting = self.0.waiting.lock();
         let present = waiting.waiting(key).len();
         let connecting = waiting.connecting.get(key).copied().unwrap_or_default();
         let missing = wanted.saturating_sub(present + connecting);
@@ -74,7 +98,7 @@ impl IdleConnections {
     /// A connection that was missing has been made, or not.
     pub fn made(&self, key: String, connection: Option<SelectConnection>) {
         {
-            let mut waiting = self.0.lock();
+            let mut waiting = self.0.waiting.lock();
             if let Some(connecting) = waiting.connecting.get_mut(&key) {
                 *connecting = connecting.saturating_sub(1);
             }
@@ -83,12 +107,13 @@ impl IdleConnections {
         if let Some(connection) = connection {
             self.put(key, connection, 0);
         }
+        self.0.made.notify_waiters();
     }
 
     /// Keeps a connection for a while; its last answer had so many bytes.
     pub fn put(&self, key: String, connection: SelectConnection, bytes: u64) {
         let number = {
-            let mut waiting = self.0.lock();
+            let mut waiting = self.0.waiting.lock();
             waiting.count += 1;
             let number = waiting.count;
             let connections = waiting.connections.entry(key.clone()).or_default();
@@ -102,7 +127,7 @@ impl IdleConnections {
         tokio::spawn(async move {
             tokio::time::sleep(IDLE).await;
             let Some(kept) = kept.upgrade() else { return };
-            let mut waiting = kept.lock();
+            let mut waiting = kept.waiting.lock();
             let Some(connections) = waiting.connections.get_mut(&key) else { return };
             connections.retain(|idle| idle.number != number);
             if connections.is_empty() {
@@ -112,6 +137,6 @@ impl IdleConnections {
     }
 
     pub fn clear(&self) {
-        self.0.lock().connections.clear();
+        self.0.waiting.lock().connections.clear();
     }
 }

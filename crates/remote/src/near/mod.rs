@@ -3,6 +3,7 @@
 
 mod idle;
 pub(crate) mod memory;
+mod metadata;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,8 +11,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::FutureExt;
+use futures::future::{BoxFuture, join_all};
 use mutex::{Mutex, RwLock};
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::address::{Address, Scheme};
 use crate::config::Config;
@@ -26,6 +29,10 @@ use idle::IdleConnections;
 use memory::NearMemory;
 
 pub use idle::CONNECTIONS_MAX;
+pub use metadata::{FileMetadata, PART_BYTES, PARTS};
+
+/// Time to connect from which on a server is far away.
+const FAR: Duration = Duration::from_millis(10);
 
 /// Characters that a path of a request does not have.
 const PATH: &AsciiSet =
@@ -41,6 +48,8 @@ struct NearInner {
     without: Mutex<BTreeSet<String>>,
     memory: Arc<NearMemory>,
     idle: IdleConnections,
+    /// Held while the metadata of a file are asked for.
+    asking: Arc<tokio::sync::Mutex<()>>,
 }
 
 struct WayToServers {
@@ -58,6 +67,7 @@ pub struct SelectedBytes {
     /// Where the connection goes at the end.
     idle: IdleConnections,
     place: NearPlace,
+    memory: Arc<NearMemory>,
 }
 
 /// The bytes of an answer, for the report.
@@ -83,6 +93,11 @@ impl Drop for AnswerCount {
 }
 
 impl SelectedBytes {
+    /// Whether the bytes are compressed as a whole, by zstd.
+    pub fn is_coded(&self) -> bool {
+        self.bytes.as_ref().is_some_and(selected::SelectAnswer::is_coded)
+    }
+
     /// The next bytes; `None` behind the last.
     ///
     /// # Errors
@@ -91,6 +106,9 @@ impl SelectedBytes {
         let Some(answer) = &mut self.bytes else { return Ok(None) };
         let bytes = answer.next().await?;
         if bytes.is_none() {
+            answer.delay().into_iter().for_each(|delay| {
+                self.memory.learn_delay(&self.place.endpoint(), delay);
+            });
             let connection = self.bytes.take().map(selected::SelectAnswer::into_connection);
             if let Some(connection) = connection {
                 self.idle.put(self.place.key(), connection, self.count);
@@ -112,6 +130,8 @@ pub struct NearPlace {
     pub file: String,
     /// Whether the caller leaves the choice between this server and here to the reader.
     pub is_choice: bool,
+    /// Whether it is the file's own server.
+    is_own: bool,
 }
 
 impl NearServers {
@@ -122,6 +142,7 @@ impl NearServers {
             without: Mutex::default(),
             memory,
             idle: IdleConnections::default(),
+            asking: Arc::default(),
         }))
     }
 
@@ -160,21 +181,77 @@ impl NearServers {
     /// Connects to the server of a file that is being opened, so that requests need not wait for
     /// that.
     pub(crate) fn prepare(&self, file: &Address) {
-        let Some(place) = self.place(file) else { return };
-        // Where the choice is the reader's, there may be no request.
-        let wanted = if place.is_choice { 1 } else { CONNECTIONS_MAX };
+        if let Some(place) = self.place(file) {
+            // Where the choice is the reader's, there may be no request.
+            let wanted = if place.is_choice { 1 } else { CONNECTIONS_MAX };
+            self.connect(&place, wanted, !place.is_choice);
+        }
+    }
+
+    /// Makes connections until there are so many. A server that is far away then sends a few bytes
+    /// of the file at once, if it is to: TCP sends twice as many from the beginning of the next
+    /// answer on, which otherwise waits a round trip longer.
+    fn connect(&self, place: &NearPlace, wanted: usize, is_to_send: bool) {
         for _ in 0..self.0.idle.missing(&place.key(), wanted) {
-            let connection = self.connection(&place);
+            let connection = self.connection(place);
             let idle = self.0.idle.clone();
-            let key = place.key();
+            let place = place.clone();
             tokio::spawn(async move {
                 let made = match connection {
-                    Ok(connection) => connection.connect().await.is_ok().then_some(connection),
+                    Ok(connection) => ready(connection, &place, is_to_send).await,
                     Err(_) => None,
                 };
-                idle.made(key, made);
+                idle.made(place.key(), made);
             });
         }
+    }
+
+    /// The metadata of a file that is about to be opened, from its own server, if that is to select
+    /// entries and is far away. They are some of its bytes, not yet compared with anything.
+    pub fn metadata(&self, file: &Address) -> Option<BoxFuture<'static, Option<FileMetadata>>> {
+        let place = self.place(file).filter(|place| place.is_own && !place.is_choice)?;
+        // Of files that are opened side by side the connections suffice for one.
+        let asking = self.0.asking.clone().try_lock_owned().ok()?;
+        self.connect(&place, PARTS, false);
+        let near = self.clone();
+        let found = async move {
+            let _asking = asking;
+            let first = near.0.idle.take(&place.key()).await?;
+            if first.distance() < FAR {
+                near.0.idle.put(place.key(), first, 0);
+                return None;
+            }
+            let mut connections = vec![first];
+            while connections.len() < PARTS {
+                connections.push(near.0.idle.take(&place.key()).await?);
+            }
+            let part = |(index, connection)| near.metadata_part(&place, index, connection);
+            let parts = join_all(connections.into_iter().enumerate().map(part)).await;
+            FileMetadata::joined(&parts.into_iter().collect::<Option<Vec<_>>>()?)
+        };
+        Some(found.boxed())
+    }
+
+    /// Counts the bytes of metadata that the server has sent beside the open of a file.
+    pub fn count_metadata(&self, file: &RemoteFile) {
+        let Some(place) = file.urls().first().and_then(|url| self.place(url)) else { return };
+        let counting = AnswerCount::begin(file, place.server().into());
+        let bytes = (PARTS * PART_BYTES) as u64;
+        counting.trace.selected(counting.file, &counting.server, bytes);
+    }
+
+    async fn metadata_part(
+        &self,
+        place: &NearPlace,
+        index: usize,
+        connection: SelectConnection,
+    ) -> Option<Vec<u8>> {
+        let name = utf8_percent_encode(&place.file, NON_ALPHANUMERIC);
+        let url = format!("{}?metadata={name}&part={index}", place.url.as_str());
+        let url = Address::parse(&url).ok()?.under(&place.url.shared_access());
+        let (part, connection) = selected::part(connection, &url, PART_BYTES).await.ok()?;
+        self.0.idle.put(place.key(), connection, part.len() as u64);
+        Some(part)
     }
 
     /// Bytes of the last answer on a connection that waits for a request; `None` where there is no
@@ -226,21 +303,25 @@ impl NearServers {
         file: &RemoteFile,
     ) -> Result<SelectedBytes> {
         let counting = AnswerCount::begin(file, place.server().into());
-        let connection = match self.0.idle.take(&place.key()) {
+        let connection = match self.0.idle.take(&place.key()).await {
             Some(connection) => connection,
-            None => self.connection(place)?,
+            None => {
+                let connection = self.connection(place)?;
+                connection.connect().await?;
+                connection
+            }
         };
         let answer = selected::ask(connection, &place.url, request).await;
         match &answer {
-            Ok(answer) => {
-                let delay = answer.delay().unwrap_or_default();
+            Ok(answer) => answer.delay().into_iter().for_each(|delay| {
                 self.0.memory.learn_delay(&place.endpoint(), delay);
-            }
+            }),
             Err(error) => self.learn_refusal(place, error),
         }
         let bytes = Some(answer?);
         let idle = self.0.idle.clone();
-        Ok(SelectedBytes { bytes, counting, count: 0, idle, place: place.clone() })
+        let memory = self.0.memory.clone();
+        Ok(SelectedBytes { bytes, counting, count: 0, idle, place: place.clone(), memory })
     }
 
     /// A server that does not select, or not now, is not asked at once again.
@@ -255,7 +336,28 @@ impl NearServers {
     }
 }
 
+/// Connects; the server sends a few bytes of the file, if it is to and is far away.
+async fn ready(
+    connection: SelectConnection,
+    place: &NearPlace,
+    is_to_send: bool,
+) -> Option<SelectConnection> {
+    connection.connect().await.ok()?;
+    let is_far = connection.distance() >= FAR;
+    if let Some(file) = place.file_url().filter(|_| is_to_send && is_far) {
+        // The answer to a request will say what is wrong.
+        let _ = connection.widen(&file).await;
+    }
+    Some(connection)
+}
+
 impl NearPlace {
+    /// The file at the server.
+    fn file_url(&self) -> Option<Address> {
+        let base = self.url.as_str().strip_suffix("/select")?;
+        Some(Address::parse(&format!("{base}{}", self.file)).ok()?.under(&self.url.shared_access()))
+    }
+
     /// The server, for reports.
     pub fn server(&self) -> String {
         let host = self.url.host().unwrap_or_default();
@@ -325,7 +427,7 @@ impl Address {
         let is_own = matches!(near, Near::AtServer | Near::Auto);
         let access = if is_own { self.shared_access() } else { None };
         let is_choice = matches!(near, Near::Auto);
-        Some(NearPlace { url: url.under(&access), file, is_choice })
+        Some(NearPlace { url: url.under(&access), file, is_choice, is_own })
     }
 }
 

@@ -45,9 +45,9 @@ async fn send_all(
                 Ok(FlightData::new().with_data_header(frame.metadata).with_data_body(frame.body))
             }
             Err(error) => Err(status_of(&error)),
-            Ok(None) => match answer.next_bytes().await {
+            Ok(None) => match answer.next().await {
                 Ok(Some(bytes)) => {
-                    frames.supply(&bytes);
+                    frames.supply(bytes);
                     continue;
                 }
                 Ok(None) => return,

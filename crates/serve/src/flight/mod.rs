@@ -18,7 +18,8 @@ use arrow_flight::{
     HandshakeRequest, HandshakeResponse, PollInfo, PutResult, SchemaResult, Ticket,
 };
 use bytes::Bytes;
-use engine::near::{Operation, SelectFile, SelectRequest};
+use engine::AnswerForm;
+use engine::near::{BufferCompression, Operation, SelectFile, SelectRequest};
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use hyper::header::{HOST, HeaderValue};
@@ -44,6 +45,12 @@ const STREAMS_MAX: u32 = 16;
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
 /// Bytes of a message beside the request in it.
 const MESSAGE_BYTES: usize = 4 << 10;
+/// Clients of Flight are mostly near, where to compress takes longer than to send.
+const FORM: AnswerForm = AnswerForm {
+    compression: BufferCompression::None,
+    may_be_coded: false,
+    may_begin_early: false,
+};
 /// Operations of a request without columns.
 const ACTIONS: [(&str, Operation, &str); 2] = [
     ("count", Operation::Count, "The number of entries that a cut leaves, as JSON"),
@@ -153,7 +160,7 @@ impl Flights {
 
     /// The answer to a request.
     async fn answer(&self, guest: &Guest, request: &SelectRequest) -> Result<FlightAnswer, Status> {
-        match self.content.selector.answer_to(guest, request).await {
+        match self.content.selector.answer_to(guest, request, FORM).await {
             Ok(Answering::Stream(answer)) => Ok(FlightAnswer::Entries(answer)),
             Ok(Answering::Text(text)) => Ok(FlightAnswer::Text(text)),
             Ok(Answering::Denied(denial)) => Err(denied(&denial)),

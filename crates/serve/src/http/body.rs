@@ -11,6 +11,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 use hyper::header::{HeaderMap, HeaderValue};
+use percent_encoding::utf8_percent_encode;
 
 use super::incoming::FarRanges;
 use super::listing::Names;
@@ -37,9 +38,33 @@ pub enum Rest {
     Names(Bytes, Names),
     MoreNames(Names),
     /// Entries that are selected, as they are ready.
-    Selected(Box<Answer>),
+    Selected(Box<SelectedEntries>),
     /// The lines behind a stream.
     Trailers(HeaderMap),
+}
+
+/// The answer to a request for entries.
+#[derive(Debug)]
+pub struct SelectedEntries {
+    pub answer: Box<Answer>,
+    /// The client is told behind the stream why it has no end.
+    pub takes_trailers: bool,
+}
+
+impl SelectedEntries {
+    /// The lines behind the stream.
+    fn lines(&self, error: Option<&remote::Error>) -> HeaderMap {
+        let error = error.map(|error| (ERROR, line_of(error.message())));
+        trailers(self.answer.totals().into_iter().chain(error))
+    }
+}
+
+/// The line with the reason why a stream has no end.
+pub const ERROR: &str = "farroot-error";
+
+/// A message in one line of a head: UTF-8 is encoded by percents, as in an address.
+fn line_of(message: &str) -> String {
+    utf8_percent_encode(message, percent_encoding::CONTROLS).to_string()
 }
 
 /// Ranges of a file, behind one another or as parts of `multipart/byteranges`.
@@ -184,12 +209,16 @@ impl Rest {
                 let bytes = incoming.next().await?;
                 Ok((bytes, (incoming.left() > 0).then_some(Rest::FarRanges(incoming))))
             }
-            Rest::Selected(mut answer) => match answer.next().await? {
-                Some(bytes) => {
+            Rest::Selected(mut entries) => match entries.answer.next().await {
+                Ok(Some(bytes)) => {
                     let room = client.far_room().reserve(bytes.len()).await;
-                    Ok((room.hold(bytes), Some(Rest::Selected(answer))))
+                    Ok((room.hold(bytes), Some(Rest::Selected(entries))))
                 }
-                None => Ok((Bytes::new(), Some(Rest::Trailers(trailers(answer.totals()))))),
+                Ok(None) => Ok((Bytes::new(), Some(Rest::Trailers(entries.lines(None))))),
+                Err(error) if entries.takes_trailers => {
+                    Ok((Bytes::new(), Some(Rest::Trailers(entries.lines(Some(&error))))))
+                }
+                Err(error) => Err(io::Error::other(error)),
             },
             Rest::Trailers(_) => Ok((Bytes::new(), None)),
             Rest::Names(text, names) => Ok((text, Some(Rest::MoreNames(names)))),

@@ -4,35 +4,45 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 
+use engine::AnswerForm;
+use engine::near::BufferCompression;
 use hyper::body::{Body as _, Incoming};
-use hyper::header;
+use hyper::header::{self, HeaderMap};
 use hyper::{Method, Request, Response, StatusCode};
 use percent_encoding::percent_decode;
+use remote::near::PARTS;
 use remote::{Error, ErrorKind};
 use tokio::time::timeout;
 
 use super::answers::{Answer, RETRY_SECONDS, denied, plain, set, status_of, text_answer};
-use super::body::{Body, Rest, Serving};
+use super::body::{Body, Rest, SelectedEntries, Serving};
 use crate::guest::Guest;
 use crate::select::{Answering, Selector};
 
 const PATH: &str = "/select";
 const PARAMETER: &str = "request=";
+/// Of a client that is about to open a file: its name, and which part of its metadata it wants.
+const METADATA: &str = "metadata=";
+const PART: &str = "part=";
 const STREAM: &str = "application/vnd.apache.arrow.stream";
-/// The line with the seconds from the request until the answer began.
+/// The line with the seconds from the request until the first entries were ready.
 const DELAY: header::HeaderName = header::HeaderName::from_static("farroot-delay");
 /// The lines that follow a stream.
-const TRAILERS: &str = "farroot-entries, farroot-selected, farroot-bytes, farroot-seconds";
+const TRAILERS: &str = "farroot-delay, farroot-entries, farroot-selected, farroot-bytes, farroot-seconds, farroot-error";
+/// The coding of a stream that is compressed as a whole.
+const CODING: &str = "zstd";
 
 /// Whether a request wants entries. A file may be called so, too.
 pub fn is_asked<B>(request: &Request<B>) -> bool {
     request.uri().path() == PATH
         && (request.method() == Method::POST
-            || request.method() == Method::GET && parameter(request).is_some())
+            || request.method() == Method::GET
+                && (parameter(request, PARAMETER).is_some()
+                    || parameter(request, METADATA).is_some()))
 }
 
-fn parameter<B>(request: &Request<B>) -> Option<&str> {
-    request.uri().query()?.split('&').find_map(|one| one.strip_prefix(PARAMETER))
+fn parameter<'a, B>(request: &'a Request<B>, name: &str) -> Option<&'a str> {
+    request.uri().query()?.split('&').find_map(|one| one.strip_prefix(name))
 }
 
 /// Answers a request.
@@ -42,7 +52,11 @@ pub async fn answer(
     selector: &Selector,
     request: Request<Incoming>,
 ) -> Answer {
-    let text = match parameter(&request).filter(|_| request.method() == Method::GET) {
+    let form = form_for(request.headers());
+    if request.method() == Method::GET && parameter(&request, METADATA).is_some() {
+        return metadata(serving, guest, selector, &request).await;
+    }
+    let text = match parameter(&request, PARAMETER).filter(|_| request.method() == Method::GET) {
         // As forms have it, and curl: + is a space.
         Some(text) => Ok(percent_decode(text.replace('+', " ").as_bytes()).collect()),
         None => body(serving, selector, request.into_body()).await,
@@ -51,22 +65,68 @@ pub async fn answer(
         Ok(text) => text,
         Err(refusal) => return refusal,
     };
-    match selector.answer(guest, &text).await {
+    match selector.answer(guest, &text, form).await {
         Ok(Answering::Text(text)) => {
             let mut answer = text_answer(serving, StatusCode::OK, text);
             set(answer.headers_mut(), header::CONTENT_TYPE, "application/json");
             answer
         }
-        Ok(Answering::Stream(stream)) => {
-            let delay = format!("{:.6}", stream.seconds());
-            let mut answer = Response::new(Body::new(serving.clone(), Rest::Selected(stream)));
-            set(answer.headers_mut(), DELAY, &delay);
+        Ok(Answering::Stream(answer)) => {
+            let takes_trailers = form.may_begin_early;
+            let delay = format!("{:.6}", answer.delay());
+            let is_coded = answer.is_coded();
+            let entries = Rest::Selected(Box::new(SelectedEntries { answer, takes_trailers }));
+            let mut answer = Response::new(Body::new(serving.clone(), entries));
+            if !takes_trailers {
+                set(answer.headers_mut(), DELAY, &delay);
+            }
+            if is_coded {
+                set(answer.headers_mut(), header::CONTENT_ENCODING, CODING);
+            }
             set(answer.headers_mut(), header::CONTENT_TYPE, STREAM);
             set(answer.headers_mut(), header::TRAILER, TRAILERS);
             answer
         }
         Ok(Answering::Denied(denial)) => denied(serving, &denial),
         Err(error) => refusal(serving, &error),
+    }
+}
+
+/// A part of the metadata of a file.
+async fn metadata(
+    serving: &Arc<Serving>,
+    guest: &Guest,
+    selector: &Selector,
+    request: &Request<Incoming>,
+) -> Answer {
+    let part = parameter(request, PART).unwrap_or("0").parse().ok().filter(|part| *part < PARTS);
+    let file = parameter(request, METADATA).unwrap_or_default();
+    let file = percent_decode(file.as_bytes()).decode_utf8().ok();
+    let Some((part, file)) = part.zip(file) else {
+        return plain(serving, StatusCode::BAD_REQUEST, "no part of a file's metadata\n");
+    };
+    match selector.metadata(guest, &file, part).await {
+        Ok(Ok(part)) => {
+            let mut answer = text_answer(serving, StatusCode::OK, part.into());
+            set(answer.headers_mut(), header::CONTENT_TYPE, "application/octet-stream");
+            answer
+        }
+        Ok(Err(denial)) => denied(serving, &denial),
+        Err(error) => refusal(serving, &error),
+    }
+}
+
+/// Clients that take trailers learn there of an error behind the types; those that take the coding
+/// and want buffers without compression get all of the stream compressed.
+fn form_for(headers: &HeaderMap) -> AnswerForm {
+    let names = |name: header::HeaderName, wanted: &str| {
+        let lines = headers.get_all(name).into_iter().filter_map(|line| line.to_str().ok());
+        lines.flat_map(|line| line.split(',')).any(|one| one.trim().eq_ignore_ascii_case(wanted))
+    };
+    AnswerForm {
+        compression: BufferCompression::Zstd,
+        may_be_coded: names(header::ACCEPT_ENCODING, CODING),
+        may_begin_early: names(header::TE, "trailers"),
     }
 }
 

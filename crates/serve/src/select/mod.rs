@@ -12,8 +12,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use engine::near::SelectRequest;
-use engine::{Engine, Gate, SelectBounds, Selected, SelectedStream};
+use engine::near::{SelectFile, SelectRequest};
+use engine::{AnswerForm, Engine, Gate, SelectBounds, Selected, SelectedStream};
 use futures::future::{BoxFuture, FutureExt};
 use mutex::Mutex;
 use remote::address::LentToken;
@@ -46,7 +46,7 @@ struct SelectorInner {
     engine: Engine,
     files: Files,
     limits: SelectLimits,
-    /// Processors: addresses take turns, step by step.
+    /// Of the processors: addresses take turns, step by step.
     turns: Arc<Turns>,
     /// Requests that are answered, by address.
     present: Mutex<BTreeMap<IpAddr, usize>>,
@@ -104,8 +104,8 @@ impl Selector {
             }
         };
         let processors = std::thread::available_parallelism()?.get();
-        // Steps of far files wait for bytes most of their time.
-        let turns = if files.are_far() { limits.requests } else { processors };
+        // Steps wait for bytes, too, those of far files most of their time.
+        let turns = if files.are_far() { limits.requests } else { 2 * processors };
         let files = files.clone();
         let limits = limits.clone();
         Ok(Selector(Arc::new(SelectorInner {
@@ -127,9 +127,9 @@ impl Selector {
     ///
     /// # Errors
     /// As [`SelectRequest::parse`] and [`Selector::answer_to`].
-    pub async fn answer(&self, guest: &Guest, text: &[u8]) -> Result<Answering> {
+    pub async fn answer(&self, guest: &Guest, text: &[u8], form: AnswerForm) -> Result<Answering> {
         match SelectRequest::parse(text) {
-            Ok(request) => self.answer_to(guest, &request).await,
+            Ok(request) => self.answer_to(guest, &request, form).await,
             Err(error) => {
                 self.0.tally.refused();
                 Err(error)
@@ -142,8 +142,13 @@ impl Selector {
     /// # Errors
     /// `LimitReached` where it, or all clients, have as many as may be; of files that the client
     /// may not read; as [`Engine::selected`].
-    pub async fn answer_to(&self, guest: &Guest, request: &SelectRequest) -> Result<Answering> {
-        let answered = self.answered(guest, request).await;
+    pub async fn answer_to(
+        &self,
+        guest: &Guest,
+        request: &SelectRequest,
+        form: AnswerForm,
+    ) -> Result<Answering> {
+        let answered = self.answered(guest, request, form).await;
         if matches!(answered, Err(_) | Ok(Answering::Denied(_))) {
             self.0.tally.refused();
         }
@@ -168,7 +173,31 @@ impl Selector {
         }
     }
 
-    async fn answered(&self, guest: &Guest, request: &SelectRequest) -> Result<Answering> {
+    /// A part of the metadata of a file, for a client that is about to open it and to ask about it.
+    ///
+    /// # Errors
+    /// `LimitReached` where the client, or all clients, have as many requests as may be; those of
+    /// opening the file.
+    pub async fn metadata(&self, guest: &Guest, file: &str, part: usize) -> Permitted<Vec<u8>> {
+        let _place = self.place(guest.client.address())?;
+        let request = SelectRequest::arrays(vec![SelectFile::Name(file.to_owned())]);
+        match self.permitted(guest, &request).await? {
+            Err(denial) => Ok(Err(denial)),
+            Ok(PermittedRequest { engine, addresses, bounds }) => {
+                let address = addresses.first().map_or("", String::as_str);
+                let found = tokio::time::timeout(bounds.time, engine.metadata_to_send(address));
+                let slow = |_| Error::new(ErrorKind::TimedOut, "the file takes too long to open");
+                Ok(Ok(found.await.map_err(slow)??.part(part)))
+            }
+        }
+    }
+
+    async fn answered(
+        &self,
+        guest: &Guest,
+        request: &SelectRequest,
+        form: AnswerForm,
+    ) -> Result<Answering> {
         let place = self.place(guest.client.address())?;
         let permitted = match self.permitted(guest, request).await? {
             Err(denial) => return Ok(Answering::Denied(denial)),
@@ -176,7 +205,7 @@ impl Selector {
         };
         let PermittedRequest { engine, addresses, bounds } = permitted;
         let tally = &self.0.tally;
-        match engine.selected(request, addresses, bounds).await? {
+        match engine.selected(request, addresses, bounds, form).await? {
             Selected::Text(text, totals) => {
                 tally.answered(totals);
                 Ok(Answering::Text(text.into()))
@@ -250,28 +279,26 @@ impl Answer {
     ///
     /// # Errors
     /// Why the work has failed.
-    pub async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
-        self.stream.next().await.map_err(io::Error::other)
-    }
-
-    /// As [`Answer::next`], with the error as it is.
-    ///
-    /// # Errors
-    /// Why the work has failed.
-    #[cfg(feature = "flight")]
-    pub async fn next_bytes(&mut self) -> Result<Option<Vec<u8>>> {
+    pub async fn next(&mut self) -> Result<Option<Vec<u8>>> {
         self.stream.next().await
     }
 
-    /// Seconds since the request was taken up.
-    pub fn seconds(&self) -> f64 {
-        self.stream.totals().seconds
+    /// Whether the bytes are compressed as a whole, by zstd.
+    pub fn is_coded(&self) -> bool {
+        self.stream.is_coded()
+    }
+
+    /// Seconds from the request until the first entries were ready, or until now.
+    pub fn delay(&self) -> f64 {
+        let totals = self.stream.totals();
+        totals.delay.unwrap_or(totals.seconds)
     }
 
     /// The cost so far, as the lines of a head.
-    pub fn totals(&self) -> [(&'static str, String); 4] {
+    pub fn totals(&self) -> [(&'static str, String); 5] {
         let totals = self.stream.totals();
         [
+            ("farroot-delay", format!("{:.6}", self.delay())),
             ("farroot-entries", totals.entries.to_string()),
             ("farroot-selected", totals.selected.to_string()),
             ("farroot-bytes", totals.bytes.to_string()),

@@ -40,7 +40,7 @@ impl SelectTally {
 
     /// An answer has come to its end, at this cost.
     pub fn answered(&self, totals: SelectTotals) {
-        let SelectTotals { entries, selected, bytes, seconds } = totals;
+        let SelectTotals { entries, selected, bytes, seconds, .. } = totals;
         self.answered.fetch_add(1, Ordering::Relaxed);
         self.entries.fetch_add(entries, Ordering::Relaxed);
         self.selected.fetch_add(selected, Ordering::Relaxed);

@@ -5,6 +5,8 @@ pub mod layout_hints;
 mod link;
 mod recover;
 pub(crate) mod remembered;
+#[cfg(feature = "select")]
+mod sent;
 pub(crate) mod session;
 
 use std::collections::BTreeMap;
@@ -13,11 +15,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use bytes::Bytes;
+use futures::future::BoxFuture;
 use mutex::Mutex;
 use rootfile::directory::Directory;
 use rootfile::file::{Directories, KnownClasses};
 use rootfile::key::Key;
 use rootfile::{Known, Needs, Progress};
+use tokio::time::Instant;
 
 use crate::located::Located;
 use crate::read::Decoders;
@@ -30,12 +35,17 @@ use remote::address::{Address, FileLocations};
 use remote::fetch::activity::Activity;
 use remote::fetch::ledger::Phase;
 use remote::fetch::{Answer, Fetcher, RemoteFile};
+use remote::near::FileMetadata;
 use remote::report::{Report, source_names, timeline};
+use remote::source::FileInfo;
 use remote::store::Store;
 use remote::{Error, ErrorKind, Result};
 
 /// Reads of metadata before a file counts as cyclic: each level of directories takes one.
 const STEPS_MAX: usize = 1024;
+
+/// Metadata that a server brings beside the open are waited for at least so long.
+const BROUGHT_TIME_MIN: Duration = Duration::from_millis(50);
 
 /// Whether metadata that will probably be needed are fetched before that is certain.
 #[derive(Debug, Clone)]
@@ -124,13 +134,18 @@ impl OpenBytes {
         let cached = store.map(|store| CachedMetadata::of(store, fetcher.origin(&locations.urls)));
         // The end of a file that is remembered is there already.
         let is_known = cached.as_ref().is_some_and(CachedMetadata::knows);
+        // The server of the entries knows where the metadata are.
+        let first = locations.urls.first();
+        let is_asked = !is_known && matches!(speculation, Speculation::Eager);
+        let brought = first.filter(|_| is_asked).and_then(|url| fetcher.near().metadata(url));
         let (head, tail) = match &speculation {
-            _ if is_known => (LINK.head(), 0),
+            _ if is_known || brought.is_some() => (LINK.head(), 0),
             Speculation::Learned(hints) => (hints.head(&locations.urls), 0),
             _ => (LINK.head(), LINK.tail()),
         };
         let locations = FileLocations { identify: Some(identify), ..locations };
-        let mut remote = fetcher.open(locations, head, tail, &activity).await?;
+        let opening = fetcher.open(locations, head, tail, &activity);
+        let (mut remote, brought) = beside(opening, brought).await?;
         let mut known = known_of(remote.info().size);
         for (offset, bytes) in remote.take_delivered() {
             known.supply(offset, bytes);
@@ -138,11 +153,50 @@ impl OpenBytes {
         if let Some(cached) = &cached {
             cached.recall(&remote, remote.info(), &mut known);
         }
+        if let Some(brought) = brought {
+            take_brought(brought, remote.info(), &mut known);
+        }
         let remote = Arc::new(remote);
         let known = Arc::new(Mutex::new(known));
         let EarlierFiles { classes, histories } = earlier;
         let histories = histories.noted_in(store.map(Store::parent));
         Ok(OpenBytes { remote, known, cached, histories, speculation, classes })
+    }
+}
+
+/// Opens a file; its server brings metadata meanwhile, which are waited for about as long again.
+async fn beside(
+    opening: impl Future<Output = Result<RemoteFile>>,
+    brought: Option<BoxFuture<'static, Option<FileMetadata>>>,
+) -> Result<(RemoteFile, Option<FileMetadata>)> {
+    let Some(brought) = brought else { return Ok((opening.await?, None)) };
+    let begun = Instant::now();
+    let mut brought = tokio::spawn(brought);
+    let remote = opening.await?;
+    let most = begun.elapsed().max(BROUGHT_TIME_MIN);
+    let Ok(found) = tokio::time::timeout(most, &mut brought).await else {
+        brought.abort();
+        return Ok((remote, None));
+    };
+    let brought = found.ok().flatten();
+    if brought.is_some() {
+        remote.fetcher().near().count_metadata(&remote);
+    }
+    Ok((remote, brought))
+}
+
+/// Adds metadata that a server has brought, if they are of the file that was opened: what is known
+/// of it is the same.
+fn take_brought(brought: FileMetadata, info: &FileInfo, known: &mut Known) {
+    let times = brought.modified.zip(info.modified);
+    let is_same = |(offset, piece): &(u64, Bytes)| {
+        known.get(*offset..*offset + piece.len() as u64).is_none_or(|now| now == *piece)
+    };
+    let is_it = brought.size == info.size
+        && times.is_none_or(|(there, here)| there == here)
+        && brought.pieces.iter().all(is_same);
+    if is_it {
+        brought.pieces.into_iter().for_each(|(offset, piece)| known.supply(offset, piece));
     }
 }
 

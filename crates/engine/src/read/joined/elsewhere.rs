@@ -18,7 +18,9 @@ use crate::read::near::answers::{NearAnswers, NearRead, PartRequest, parts_of};
 use crate::read::near::choice::SelectionSite;
 use crate::read::near::choosing::{AnswerSoFar, Choosing};
 use crate::read::near::layout::Layout;
-use crate::read::near::request::{KnownFile, SelectColumn, SelectCut, SelectFile, SelectRequest};
+use crate::read::near::request::{
+    BufferCompression, KnownFile, SelectColumn, SelectCut, SelectFile, SelectRequest,
+};
 use crate::read::ntuple::columns::RNTupleColumns;
 use crate::read::tree::columns::TreeColumns;
 use remote::fetch::ledger::Phase;
@@ -235,6 +237,8 @@ fn request(
         skipped: cut.is_some(),
         cut,
         entries: Some([entries.start, entries.end]),
+        // The answer is compressed as a whole.
+        compression: Some(BufferCompression::None),
         ..SelectRequest::arrays(vec![SelectFile::Known(file)])
     })
 }

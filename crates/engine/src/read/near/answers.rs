@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use rootfile::Array;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 
 use super::choosing::AnswerSoFar;
@@ -22,8 +22,10 @@ use remote::{Error, ErrorKind, Result};
 const PART_BYTES: u64 = 4 << 20;
 /// Nearer servers have sent an answer before a second connection would help.
 const NEAR: Duration = Duration::from_millis(10);
-/// Batches of each answer that wait to be taken.
-const AHEAD: usize = 2;
+/// Bytes of each answer that wait to be taken, as arrays: while those before it are taken, it goes
+/// on to come. They are in at most so many batches.
+const AHEAD_BYTES: u32 = 4 << 20;
+const AHEAD: usize = 256;
 
 /// The number of requests for columns with so many stored bytes.
 pub fn parts_of(stored_bytes: u64, round_trip: Duration) -> u64 {
@@ -79,8 +81,8 @@ struct AnswerPart {
 enum ArrivedPart {
     /// The types fit.
     Types,
-    /// Entries, and the bytes of the answer so far.
-    Entries(Batch, u64),
+    /// Entries, the bytes of the answer so far, and the room that the entries take until then.
+    Entries(Batch, u64, Option<OwnedSemaphorePermit>),
     /// The end, and the bytes of the answer.
     End(u64),
 }
@@ -126,7 +128,8 @@ impl NearAnswers {
             let Some(part) = self.parts.front_mut() else { return Ok(None) };
             match part.next().await {
                 Ok(ArrivedPart::Types) => {}
-                Ok(ArrivedPart::Entries(batch, bytes)) => {
+                Ok(ArrivedPart::Entries(batch, bytes, room)) => {
+                    drop(room);
                     self.so_far.bytes += bytes - std::mem::replace(&mut part.bytes, bytes);
                     self.so_far.selected += batch.len();
                     self.come_to(batch.entries.end);
@@ -198,15 +201,23 @@ async fn read_answer(
     sender: &mpsc::Sender<Result<ArrivedPart>>,
 ) -> Result<()> {
     let answer = remote.fetcher().near().ask(&place, text, &remote).await?;
-    let mut incoming = Incoming::new(answer, expected);
+    let mut incoming = Incoming::new(answer, expected)?;
     incoming.begun().await?;
+    let room = Arc::new(Semaphore::new(AHEAD_BYTES as usize));
     let mut goes_on = sender.send(Ok(ArrivedPart::Types)).await.is_ok();
     while goes_on {
         let batch = incoming.next().await?;
         let is_last = batch.is_none();
         let bytes = incoming.bytes();
-        let arrived =
-            batch.map_or(ArrivedPart::End(bytes), |batch| ArrivedPart::Entries(batch, bytes));
+        let arrived = match batch {
+            None => ArrivedPart::End(bytes),
+            Some(batch) => {
+                let length = batch.columns.iter().map(|(_, array)| array.nbytes()).sum::<usize>();
+                let length = u32::try_from(length).unwrap_or(u32::MAX).min(AHEAD_BYTES);
+                let taken = room.clone().acquire_many_owned(length).await.ok();
+                ArrivedPart::Entries(batch, bytes, taken)
+            }
+        };
         goes_on = sender.send(Ok(arrived)).await.is_ok() && !is_last;
     }
     Ok(())

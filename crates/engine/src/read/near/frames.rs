@@ -28,9 +28,13 @@ pub struct Frame {
 }
 
 impl Frames {
-    /// Bytes that have arrived.
-    pub fn supply(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
+    /// Bytes that have arrived. Those that no one else holds are not copied.
+    pub fn supply(&mut self, bytes: impl Into<Bytes>) {
+        let bytes = bytes.into();
+        match self.bytes.is_empty() {
+            true => self.bytes = BytesMut::from(bytes),
+            false => self.bytes.extend_from_slice(&bytes),
+        }
     }
 
     /// Whether the mark of the end has arrived, and nothing behind it.

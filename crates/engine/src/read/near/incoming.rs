@@ -9,6 +9,7 @@ use arrow_schema::SchemaRef;
 use rootfile::Array;
 
 use super::arrays::array;
+use super::coding::AnswerDecoder;
 use super::layout::{Layout, Layouts};
 use super::messages::{Message, Messages};
 use super::request::{LAYOUTS, SKIPPED, VERSION};
@@ -20,6 +21,8 @@ use remote::{Error, ErrorKind, Result};
 /// Entries that are on their way.
 pub struct Incoming {
     answer: SelectedBytes,
+    /// Of an answer that is compressed as a whole.
+    decoder: Option<AnswerDecoder>,
     messages: Messages,
     /// The columns without entries.
     like: Vec<(String, Array)>,
@@ -42,10 +45,17 @@ pub struct ExpectedAnswer {
 
 impl Incoming {
     /// The answer to a request.
-    pub fn new(answer: SelectedBytes, expected: ExpectedAnswer) -> Self {
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn new(answer: SelectedBytes, expected: ExpectedAnswer) -> Result<Self> {
         let ExpectedAnswer { columns: like, entries, has_cut, decoded_max } = expected;
+        // Beside the columns it has metadata.
+        let coded_max = decoded_max.saturating_mul(2);
+        let decoder = answer.is_coded().then(|| AnswerDecoder::new(coded_max)).transpose()?;
         let messages = Messages::new(decoded_max);
-        Incoming { answer, messages, like, left: entries, has_cut, is_begun: false, bytes: 0 }
+        let left = entries;
+        Ok(Incoming { answer, decoder, messages, like, left, has_cut, is_begun: false, bytes: 0 })
     }
 
     /// Bytes that have arrived.
@@ -55,10 +65,23 @@ impl Incoming {
 
     /// The next bytes are supplied to the messages; false behind the last.
     async fn supplied(&mut self) -> Result<bool> {
-        let Some(bytes) = self.answer.next().await? else { return Ok(false) };
-        self.bytes += bytes.len() as u64;
-        self.messages.supply(&bytes);
-        Ok(true)
+        loop {
+            if let Some(decoder) = &mut self.decoder
+                && let Some(piece) = decoder.next_piece()?
+            {
+                self.messages.supply(piece);
+                return Ok(true);
+            }
+            let Some(bytes) = self.answer.next().await? else { return Ok(false) };
+            self.bytes += bytes.len() as u64;
+            match &mut self.decoder {
+                Some(decoder) => decoder.supply(bytes),
+                None => {
+                    self.messages.supply(bytes);
+                    return Ok(true);
+                }
+            }
+        }
     }
 
     /// Waits for the types of the columns.

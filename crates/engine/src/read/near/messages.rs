@@ -7,6 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::{MessageHeader, root_as_message};
 use arrow_schema::{DataType, SchemaRef};
+use bytes::Bytes;
 
 use super::frames::{BATCH_BYTES_MAX, Frame, Frames, too_long, wrong};
 use crate::read::threads::decoders::caught;
@@ -40,7 +41,7 @@ impl Messages {
     }
 
     /// Bytes that have arrived.
-    pub fn supply(&mut self, bytes: &[u8]) {
+    pub fn supply(&mut self, bytes: impl Into<Bytes>) {
         self.frames.supply(bytes);
     }
 
@@ -146,7 +147,7 @@ pub fn rows(bytes: &[u8], piece: usize, decoded_max: u64) -> Result<u64> {
     let mut messages = Messages::new(decoded_max);
     let mut rows = 0;
     for part in bytes.chunks(piece.max(1)) {
-        messages.supply(part);
+        messages.supply(Bytes::copy_from_slice(part));
         while let Some(message) = messages.next_message()? {
             if let Message::Batch(batch) = message {
                 rows += batch.num_rows() as u64;

@@ -8,6 +8,7 @@ pub mod answers;
 mod arrays;
 pub mod choice;
 pub mod choosing;
+pub mod coding;
 pub mod frames;
 mod incoming;
 pub mod layout;

@@ -46,6 +46,9 @@ pub struct SelectRequest {
     pub entries: Option<[u64; 2]>,
     #[serde(default)]
     pub operation: Operation,
+    /// Compression of the buffers of columns; without it the usual one of the protocol.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compression: Option<BufferCompression>,
     /// Whether a last column has, for each entry, how many were left out before it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skipped: bool,
@@ -72,6 +75,14 @@ pub enum Operation {
     Count,
     /// A histogram.
     Histogram,
+}
+
+/// The compression of each buffer in a stream of Arrow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BufferCompression {
+    Zstd,
+    None,
 }
 
 /// A file, by the name that a `GET` has.
@@ -228,6 +239,7 @@ impl SelectRequest {
             cut: None,
             entries: None,
             operation: Operation::Arrays,
+            compression: None,
             skipped: false,
             axes: Vec::new(),
             weight: None,
@@ -308,8 +320,9 @@ mod tests {
     fn a_request_is_read_as_it_was_written() {
         let text = br#"{"files": ["/a.root", {"file": "/b.root", "table": "t", "size": 7}],
             "columns": ["x", {"name": "y", "as_bytes": true}], "cut": "x > 1",
-            "entries": [0, 10], "define": {"z": "x + 1"}}"#;
+            "entries": [0, 10], "define": {"z": "x + 1"}, "compression": "none"}"#;
         let request = SelectRequest::parse(text).unwrap();
+        assert_eq!(request.compression, Some(BufferCompression::None));
         assert_eq!(request.files[1].known().size, Some(7));
         assert_eq!(request.operation, Operation::Arrays);
         let again = SelectRequest::parse(&request.written().unwrap()).unwrap();
@@ -340,6 +353,7 @@ mod tests {
             r#"{"files": ["/f"], "version": 2}"#,
             r#"{"files": ["/f"], "column": ["x"]}"#,
             r#"{"files": ["/f"], "operation": "drop"}"#,
+            r#"{"files": ["/f"], "compression": "gzip"}"#,
             r#"{"files": ["/f"], "operation": "histogram"}"#,
             r#"{"files": ["/f"], "entries": [-1, 2]}"#,
             r#"{"files": ["/f", "/g"], "skipped": true}"#,

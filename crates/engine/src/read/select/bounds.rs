@@ -26,6 +26,8 @@ pub struct SelectTotals {
     /// Bytes of the stream.
     pub bytes: u64,
     pub seconds: f64,
+    /// Seconds until the first entries were ready, once they are.
+    pub delay: Option<f64>,
 }
 
 /// The error for an answer that takes too long.

@@ -14,12 +14,13 @@ mod turn;
 use self::bounds::too_long;
 use crate::Engine;
 use crate::read::near::request::{Operation, SelectRequest};
+use remote::near::FileMetadata;
 use remote::{Error, ErrorKind, Result};
 
 pub use asked::HistogramRequest;
 pub use bounds::{SelectBounds, SelectTotals};
 pub use histogram::Histogram;
-pub use stream::SelectedStream;
+pub use stream::{AnswerForm, SelectedStream};
 
 /// An answer.
 pub enum Selected {
@@ -30,7 +31,8 @@ pub enum Selected {
 }
 
 impl Engine {
-    /// Answers a request. The server gives the address of each file, by whatever rules it has.
+    /// Answers a request, in a form that suits the client's protocol. The server gives the address
+    /// of each file, by whatever rules it has.
     ///
     /// # Errors
     /// `InvalidArgument`, `NotInFile` and `Unsupported` for a request that cannot be answered;
@@ -40,13 +42,14 @@ impl Engine {
         request: &SelectRequest,
         addresses: Vec<String>,
         bounds: SelectBounds,
+        form: AnswerForm,
     ) -> Result<Selected> {
         let started = tokio::time::Instant::now();
         let answered = async {
             let plan = plan::planned(self, request, addresses, bounds).await?;
             match request.operation {
                 Operation::Arrays => {
-                    let stream = SelectedStream::start(self, plan, bounds, started).await?;
+                    let stream = SelectedStream::start(self, plan, bounds, form, started).await?;
                     Ok(Selected::Stream(Box::new(stream)))
                 }
                 Operation::Count => {
@@ -69,6 +72,14 @@ impl Engine {
             Ok(answered) => answered,
             Err(_) => Err(too_long(bounds)),
         }
+    }
+
+    /// The metadata of a file, for a client that is about to open it.
+    ///
+    /// # Errors
+    /// Those of opening it.
+    pub async fn metadata_to_send(&self, address: &str) -> Result<FileMetadata> {
+        Ok(self.open(address).await?.metadata_to_send().await)
     }
 
     /// The types of the columns of a request, as the first message of its answer. No entry is read.

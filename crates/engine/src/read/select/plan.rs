@@ -19,7 +19,7 @@ use crate::read::core::steps::Step;
 use crate::read::core::table::Table;
 use crate::read::many::scan::{ScanRequest, TableLocation};
 use crate::read::near::request::{
-    KnownFile, Operation, SelectColumn, SelectRequest, TEXT_BYTES_MAX,
+    BufferCompression, KnownFile, Operation, SelectColumn, SelectRequest, TEXT_BYTES_MAX,
 };
 use crate::read::open::meaning::NameScope;
 use remote::{Error, ErrorKind, Result};
@@ -34,6 +34,7 @@ pub struct SelectPlan {
     /// The columns without entries, as the caller gets them.
     pub empty: Vec<(String, Array)>,
     pub skipped: bool,
+    pub compression: Option<BufferCompression>,
     /// The entries of the first table.
     pub first: Range<u64>,
 }
@@ -81,7 +82,8 @@ pub async fn planned(
     let empty = renamed(source.batch(nothing)?.columns, &asked.names);
     let step = Step::Bytes(bounds.step_bytes);
     let scan = ScanRequest { wanted: asked.wanted, entries, step, cut, ..ScanRequest::default() };
-    Ok(SelectPlan { tables, scan, empty, skipped: request.skipped, first: covered })
+    let SelectRequest { skipped, compression, .. } = *request;
+    Ok(SelectPlan { tables, scan, empty, skipped, compression, first: covered })
 }
 
 /// The columns and the cut of a request.

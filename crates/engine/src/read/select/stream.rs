@@ -18,16 +18,27 @@ use crate::Engine;
 use crate::located::unlocated;
 use crate::read::core::columns::Batch;
 use crate::read::export::arrow::record_batch;
+use crate::read::near::coding::AnswerEncoder;
 use crate::read::near::layout::{Layout, Layouts};
-use crate::read::near::request::{LAYOUTS, SKIPPED, VERSION};
+use crate::read::near::request::{BufferCompression, LAYOUTS, SKIPPED, VERSION};
 use remote::{Error, ErrorKind, Result};
 
-/// Decoded bytes that are sent together, from the first batch on: as a new connection of TCP takes
-/// more with each round trip, each batch has as many as all before it.
-const FIRST_BATCH_BYTES: usize = 128 << 10;
-const BATCH_BYTES: usize = 1 << 20;
-/// Entries that are ready are sent after this time, however few they are.
-const BATCH_TIME: Duration = Duration::from_millis(250);
+/// How entries that are ready are put together to batches.
+struct BatchSizes {
+    /// Decoded bytes of a batch, from the first one on: as a new connection of TCP takes more with
+    /// each round trip, each batch has as many as all before it.
+    first: usize,
+    most: usize,
+    /// Entries that are ready are sent after this time, however few they are.
+    time: Duration,
+}
+
+/// Buffers that are compressed each by itself, and metadata that are not.
+const LARGE: BatchSizes =
+    BatchSizes { first: 128 << 10, most: 1 << 20, time: Duration::from_millis(250) };
+/// A stream that is compressed as a whole loses little by short batches.
+const SMALL: BatchSizes =
+    BatchSizes { first: 16 << 10, most: 1 << 20, time: Duration::from_millis(20) };
 /// After this time without entries a batch without any shows that the server is at work.
 const SILENCE: Duration = Duration::from_secs(5);
 
@@ -38,11 +49,24 @@ struct ReadyEntries {
     skipped: Vec<u64>,
 }
 
+/// What the way to a client allows of an answer.
+#[derive(Debug, Clone, Copy)]
+pub struct AnswerForm {
+    /// Of buffers, where the request names none.
+    pub compression: BufferCompression,
+    /// A stream whose buffers are not compressed may be compressed as a whole.
+    pub may_be_coded: bool,
+    /// The types may be sent before there are entries: the client learns behind them of an error.
+    pub may_begin_early: bool,
+}
+
 /// The stream. Dropping it ends the read.
 pub struct SelectedStream {
     batches: StepsInTurn,
     /// `None` behind the end.
-    writer: Option<StreamWriter<Vec<u8>>>,
+    writer: Option<MessageWriter>,
+    sizes: BatchSizes,
+    is_coded: bool,
     schema: SchemaRef,
     layouts: Vec<Layout>,
     skipped: bool,
@@ -61,8 +85,8 @@ pub struct SelectedStream {
 }
 
 impl SelectedStream {
-    /// Starts to read, and waits for the first entries: so what is wrong with a request is an error
-    /// of it, and not an answer without an end.
+    /// Starts to read, and waits for the first entries, unless the types may be sent before. So an
+    /// error in them is one of the request, and not an answer without an end.
     ///
     /// # Errors
     /// `Unsupported` for columns without a type in Arrow; as [`SelectedStream::next`].
@@ -70,11 +94,16 @@ impl SelectedStream {
         engine: &Engine,
         plan: SelectPlan,
         bounds: SelectBounds,
+        form: AnswerForm,
         started: Instant,
     ) -> Result<Self> {
-        let SelectPlan { tables, scan, empty, skipped, first } = plan;
-        let BegunStream { layouts, schema, writer } = begun(empty, skipped)?;
-        let writer = Some(writer);
+        let SelectPlan { tables, scan, empty, skipped, compression, first } = plan;
+        let compression = compression.unwrap_or(form.compression);
+        let BegunStream { layouts, schema, arrow } = begun(empty, skipped, compression)?;
+        let is_coded = form.may_be_coded && compression == BufferCompression::None;
+        let encoder = is_coded.then(AnswerEncoder::new).transpose()?;
+        let writer = Some(MessageWriter { arrow, encoder });
+        let sizes = if is_coded { SMALL } else { LARGE };
         let next = first.start;
         let batches = StepsInTurn::new(engine, engine.scan(tables, scan), bounds.step_time);
         let totals = SelectTotals::default();
@@ -82,11 +111,13 @@ impl SelectedStream {
         let mut stream = SelectedStream {
             batches,
             writer,
+            batch_bytes: sizes.first,
+            sizes,
+            is_coded,
             schema,
             layouts,
             skipped,
             ready: None,
-            batch_bytes: FIRST_BATCH_BYTES,
             sent,
             next,
             has_ended: false,
@@ -95,10 +126,20 @@ impl SelectedStream {
             started,
             totals,
         };
-        let mut first = stream.taken().unwrap_or_default();
-        first.extend(stream.made().await?.unwrap_or_default());
+        let mut first = match &mut stream.writer {
+            Some(writer) => writer.taken()?,
+            None => Vec::new(),
+        };
+        if !form.may_begin_early {
+            first.extend(stream.made().await?.unwrap_or_default());
+        }
         stream.first = Some(first);
         Ok(stream)
+    }
+
+    /// Whether the stream is compressed as a whole, by zstd.
+    pub fn is_coded(&self) -> bool {
+        self.is_coded
     }
 
     /// The cost so far.
@@ -137,7 +178,7 @@ impl SelectedStream {
 
     async fn made(&mut self) -> Result<Option<Vec<u8>>> {
         while !self.has_ended {
-            let wait = if self.ready.is_some() { BATCH_TIME } else { SILENCE };
+            let wait = if self.ready.is_some() { self.sizes.time } else { SILENCE };
             let due = self.sent + wait;
             let batch = match tokio::time::timeout_at(due, self.batches.next()).await {
                 // A future of the next batch that is dropped has taken none.
@@ -148,6 +189,8 @@ impl SelectedStream {
                 }
                 Ok(Some(batch)) => batch?.batch,
             };
+            let delay = self.started.elapsed().as_secs_f64();
+            self.totals.delay.get_or_insert(delay);
             self.take(batch)?;
             if self.is_due() {
                 return self.written().await.map(Some);
@@ -156,15 +199,7 @@ impl SelectedStream {
         if self.ready.is_some() {
             return self.written().await.map(Some);
         }
-        let Some(mut writer) = self.writer.take() else { return Ok(None) };
-        writer.finish().map_err(unwritten)?;
-        writer.into_inner().map(Some).map_err(unwritten)
-    }
-
-    /// Bytes that are written: at first those of the schema.
-    fn taken(&mut self) -> Option<Vec<u8>> {
-        let bytes = std::mem::take(self.writer.as_mut()?.get_mut());
-        (!bytes.is_empty()).then_some(bytes)
+        self.writer.take().map(MessageWriter::finished).transpose()
     }
 
     fn is_due(&self) -> bool {
@@ -172,7 +207,7 @@ impl SelectedStream {
             ready.columns.iter().map(|(_, array)| array.nbytes()).sum::<usize>() >= self.batch_bytes
         };
         self.ready.as_ref().is_some_and(is_full)
-            || (self.ready.is_some() && self.sent.elapsed() >= BATCH_TIME)
+            || (self.ready.is_some() && self.sent.elapsed() >= self.sizes.time)
     }
 
     /// Adds entries to those that are ready.
@@ -228,13 +263,12 @@ impl SelectedStream {
                     record(&schema, ready.columns, counts)?
                 }
             };
-            writer.write(&batch).map_err(unwritten)?;
-            Ok::<_, Error>(writer)
+            let bytes = writer.written(&batch)?;
+            Ok::<_, Error>((writer, bytes))
         });
-        let mut writer = written.await.map_err(|_| gone())??;
-        let bytes = std::mem::take(writer.get_mut());
+        let (writer, bytes) = written.await.map_err(|_| gone())??;
         self.writer = Some(writer);
-        self.batch_bytes = (2 * self.batch_bytes).min(BATCH_BYTES);
+        self.batch_bytes = (2 * self.batch_bytes).min(self.sizes.most);
         Ok(bytes)
     }
 }
@@ -243,25 +277,69 @@ fn unwritten(error: arrow_schema::ArrowError) -> Error {
     Error::new(ErrorKind::Unsupported, format!("as a stream of Arrow: {error}"))
 }
 
+/// Writes batches as bytes of the answer.
+struct MessageWriter {
+    arrow: StreamWriter<Vec<u8>>,
+    /// Of a stream that is compressed as a whole.
+    encoder: Option<AnswerEncoder>,
+}
+
+impl MessageWriter {
+    /// A batch.
+    fn written(&mut self, batch: &RecordBatch) -> Result<Vec<u8>> {
+        // Enough for buffers that are not compressed.
+        self.arrow.get_mut().reserve(batch.get_array_memory_size());
+        self.arrow.write(batch).map_err(unwritten)?;
+        self.taken()
+    }
+
+    /// The bytes that have been written: at first those of the types.
+    fn taken(&mut self) -> Result<Vec<u8>> {
+        let bytes = std::mem::take(self.arrow.get_mut());
+        match &mut self.encoder {
+            Some(encoder) => encoder.encoded(&bytes),
+            None => Ok(bytes),
+        }
+    }
+
+    /// The end.
+    fn finished(mut self) -> Result<Vec<u8>> {
+        self.arrow.finish().map_err(unwritten)?;
+        let bytes = self.arrow.into_inner().map_err(unwritten)?;
+        match self.encoder {
+            Some(encoder) => encoder.finished(&bytes),
+            None => Ok(bytes),
+        }
+    }
+}
+
 /// A stream that has its types, and no entries.
 struct BegunStream {
     layouts: Vec<Layout>,
     schema: SchemaRef,
-    writer: StreamWriter<Vec<u8>>,
+    arrow: StreamWriter<Vec<u8>>,
 }
 
-fn begun(empty: Vec<(String, Array)>, skipped: bool) -> Result<BegunStream> {
+fn begun(
+    empty: Vec<(String, Array)>,
+    skipped: bool,
+    compression: BufferCompression,
+) -> Result<BegunStream> {
     if let Some((name, _)) = empty.iter().find(|(_, array)| !Layout::is_certain(array)) {
         let what = format!("{name} has objects of any class, which have no type in Arrow");
         return Err(Error::new(ErrorKind::Unsupported, what));
     }
     let layouts: Vec<Layout> = empty.iter().map(|(_, array)| Layout::of(array)).collect();
     let schema = schema(empty, &layouts, skipped)?;
-    let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD));
-    let writer = options
+    let compression = match compression {
+        BufferCompression::Zstd => Some(CompressionType::ZSTD),
+        BufferCompression::None => None,
+    };
+    let options = IpcWriteOptions::default().try_with_compression(compression);
+    let arrow = options
         .and_then(|options| StreamWriter::try_new_with_options(Vec::new(), &schema, options))
         .map_err(unwritten)?;
-    Ok(BegunStream { layouts, schema, writer })
+    Ok(BegunStream { layouts, schema, arrow })
 }
 
 /// The first message of the answer to a request: the types of its columns.
@@ -269,8 +347,8 @@ fn begun(empty: Vec<(String, Array)>, skipped: bool) -> Result<BegunStream> {
 /// # Errors
 /// `Unsupported` for columns without a type in Arrow.
 pub(super) fn types(plan: SelectPlan) -> Result<Vec<u8>> {
-    let mut begun = begun(plan.empty, plan.skipped)?;
-    Ok(std::mem::take(begun.writer.get_mut()))
+    let mut begun = begun(plan.empty, plan.skipped, BufferCompression::None)?;
+    Ok(std::mem::take(begun.arrow.get_mut()))
 }
 
 /// The types of the columns, with their layouts.

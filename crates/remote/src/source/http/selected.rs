@@ -1,14 +1,19 @@
 //! A request by which a server selects entries of files, and the answer as it arrives.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, TE};
+use hyper::header::{
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, TE,
+};
 use hyper::{Method, Response, StatusCode};
+use percent_encoding::percent_decode_str;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::answer::judge;
 use super::body::{RequestBody, UploadBytes};
@@ -21,8 +26,15 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::source::network::Network;
 use crate::source::servers::config_for;
 
-/// The line of an answer with the seconds from the request until it began.
+/// The line before or behind an answer with the seconds from the request until it had entries.
 const DELAY: &str = "farroot-delay";
+/// The line behind an answer that has no end, with the reason.
+const ERROR: &str = "farroot-error";
+/// The coding of an answer that is compressed as a whole.
+const CODING: &str = "zstd";
+/// Most bytes of an answer that a new connection of TCP sends in the first round trip, without its
+/// head: ten segments.
+const WINDOW_BYTES: usize = 13_000;
 /// Bytes of a refusal that are read for its message.
 const REFUSAL_BYTES_MAX: usize = 4096;
 /// The error for a server that knows no such requests.
@@ -32,12 +44,16 @@ pub const NOT_OFFERED: &str = "the server does not select entries";
 pub struct SelectConnection {
     transport: Transport,
     server: Arc<HttpServer>,
+    /// The longest time that it took to connect, in microseconds.
+    connecting: AtomicU64,
 }
 
 /// The answer to a request; dropping it ends the connection, and with it the work of the server.
 pub struct SelectAnswer {
     connection: SelectConnection,
     response: Response<Incoming>,
+    /// The lines behind it, once they have come.
+    trailers: HeaderMap,
     url: Address,
 }
 
@@ -49,7 +65,8 @@ impl SelectConnection {
     pub fn new(url: &Address, config: &Config, network: Arc<dyn Network>) -> Result<Self> {
         let config = config_for(url, config);
         let server = Arc::new(HttpServer::new(url, &config, network)?);
-        Ok(SelectConnection { transport: Transport::new(server.clone()), server })
+        let transport = Transport::new(server.clone());
+        Ok(SelectConnection { transport, server, connecting: AtomicU64::new(0) })
     }
 
     /// Connects, before there is a request.
@@ -57,7 +74,40 @@ impl SelectConnection {
     /// # Errors
     /// Why there is no connection.
     pub async fn connect(&self) -> Result<()> {
-        self.transport.connect().await
+        let begun = Instant::now();
+        self.transport.connect().await?;
+        let took = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.connecting.fetch_max(took, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The time that it took to connect: at least one round trip.
+    pub fn distance(&self) -> Duration {
+        Duration::from_micros(self.connecting.load(Ordering::Relaxed))
+    }
+
+    /// Has the server send as many bytes of a file as TCP sends at first, and takes them.
+    ///
+    /// # Errors
+    /// Those of the connection.
+    pub async fn widen(&self, file: &Address) -> Result<()> {
+        let range = format!("bytes=0-{}", WINDOW_BYTES - 1);
+        let request = self.server.get(file, Some(&range))?;
+        let mut response = self.transport.send_here(&request, file).await?;
+        let mut left = WINDOW_BYTES;
+        while let Some(frame) =
+            self.transport.within_read_timeout(response.body_mut().frame(), file).await?
+        {
+            let frame = frame.map_err(|error| self.transport.broken(&error, file))?;
+            let bytes = frame.into_data().map_or(0, |bytes| bytes.len());
+            let Some(rest) = left.checked_sub(bytes) else {
+                // It sends more than a part.
+                self.transport.abandon(response).await;
+                return self.connect().await;
+            };
+            left = rest;
+        }
+        Ok(())
     }
 }
 
@@ -66,7 +116,7 @@ impl SelectConnection {
 /// # Errors
 /// The server's refusal; the end of the connection.
 pub async fn ask(connection: SelectConnection, url: &Address, body: Bytes) -> Result<SelectAnswer> {
-    let SelectConnection { transport, server } = &connection;
+    let SelectConnection { transport, server, .. } = &connection;
     loop {
         let mut request = server.get(url, None)?;
         *request.method_mut() = Method::POST;
@@ -74,13 +124,15 @@ pub async fn ask(connection: SelectConnection, url: &Address, body: Bytes) -> Re
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(CONTENT_LENGTH, body.len().into());
         headers.insert(TE, HeaderValue::from_static("trailers"));
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(CODING));
         let sent = transport.uploaded.clone();
         let (_, go) = watch::channel(true);
         *request.body_mut() = RequestBody::of(UploadBytes::Memory(body.clone()), sent, go);
         let mut response = transport.send_here(&request, url).await?;
         let status = response.status();
         if status.is_success() {
-            return Ok(SelectAnswer { connection, response, url: url.clone() });
+            let trailers = HeaderMap::new();
+            return Ok(SelectAnswer { connection, response, trailers, url: url.clone() });
         }
         if is_of_who_asks(status) && server.access.try_another(request.method(), url) {
             transport.abandon(response).await;
@@ -103,6 +155,31 @@ pub async fn ask(connection: SelectConnection, url: &Address, body: Bytes) -> Re
     }
 }
 
+/// The whole answer to a `GET`, of at most so many bytes.
+///
+/// # Errors
+/// The server's refusal; a longer answer; the end of the connection.
+pub async fn part(
+    connection: SelectConnection,
+    url: &Address,
+    bytes_max: usize,
+) -> Result<(Vec<u8>, SelectConnection)> {
+    let SelectConnection { transport, server, .. } = &connection;
+    let request = server.get(url, None)?;
+    let mut response = transport.send_here(&request, url).await?;
+    judge(&response)?;
+    let mut part = Vec::new();
+    while let Some(frame) = transport.within_read_timeout(response.body_mut().frame(), url).await? {
+        let frame = frame.map_err(|error| transport.broken(&error, url))?;
+        part.extend_from_slice(&frame.into_data().unwrap_or_default());
+        if part.len() > bytes_max {
+            let what = "the server sends more than was asked for";
+            return Err(Error::new(ErrorKind::Corrupt, what).with_url(url.to_string()));
+        }
+    }
+    Ok((part, connection))
+}
+
 /// The first line of a refusal.
 async fn message(
     transport: &Transport,
@@ -123,10 +200,24 @@ async fn message(
 }
 
 impl SelectAnswer {
-    /// Time that the server says it has taken until the answer began.
+    /// Time that the server says it has taken until there were entries: before the answer, or
+    /// behind it.
     pub fn delay(&self) -> Option<Duration> {
-        let seconds = self.response.headers().get(DELAY)?.to_str().ok()?.parse().ok()?;
-        Duration::try_from_secs_f64(seconds).ok()
+        let line = self.response.headers().get(DELAY).or_else(|| self.trailers.get(DELAY))?;
+        Duration::try_from_secs_f64(line.to_str().ok()?.parse().ok()?).ok()
+    }
+
+    /// Whether it is compressed as a whole, by zstd.
+    pub fn is_coded(&self) -> bool {
+        self.response.headers().get(CONTENT_ENCODING).is_some_and(|coding| coding == CODING)
+    }
+
+    /// Why the answer has no end, as the server says behind it.
+    fn failure(&self) -> Option<Error> {
+        let line = self.trailers.get(ERROR)?.to_str().unwrap_or_default();
+        let text = percent_decode_str(line).decode_utf8_lossy();
+        let said: String = text.chars().filter(|letter| !letter.is_control()).collect();
+        Some(Error::new(ErrorKind::Unsupported, said).with_url(self.url.to_string()))
     }
 
     /// The connection, once the answer has come to its end.
@@ -142,15 +233,14 @@ impl SelectAnswer {
         loop {
             let frame = self.response.body_mut().frame();
             match self.connection.transport.within_read_timeout(frame, &self.url).await? {
-                None => return Ok(None),
+                None => return self.failure().map_or(Ok(None), Err),
                 Some(Err(error)) => {
                     return Err(self.connection.transport.broken(&error, &self.url));
                 }
-                Some(Ok(frame)) => {
-                    if let Ok(bytes) = frame.into_data() {
-                        return Ok(Some(bytes));
-                    }
-                }
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(bytes) => return Ok(Some(bytes)),
+                    Err(frame) => self.trailers = frame.into_trailers().unwrap_or_default(),
+                },
             }
         }
     }
