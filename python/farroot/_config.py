@@ -55,6 +55,7 @@ def config(
             a number or ``"2 GB"``. Arrays in the caller's hands are the caller's.
         decode_threads: Threads that decompress and decode; fixed once reading has begun.
         connections: Connections to one server at the most. Up to 16 of them are begun at once.
+            Unless it is set, small requests of many files over HTTP have up to 48.
         connections_shared: Connections to one server, at most, of all processes of this user on
             this machine together; more processes than that take turns, and 0 sets no limit.
         store: Bytes of metadata of remote files that are remembered on disk for other processes;

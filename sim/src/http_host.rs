@@ -43,6 +43,8 @@ pub struct HttpBehaviour {
     pub replaced_by: Option<Files>,
     /// The size that it says of its files, instead of the truth.
     pub size: Option<u64>,
+    /// It knows no ranges from the end of a file: leaves them out as XRootD 5.5.
+    pub no_suffixes: bool,
 }
 
 impl HttpBehaviour {
@@ -75,6 +77,10 @@ pub fn serve(mut accepted: mpsc::UnboundedReceiver<End>, files: Files) -> Contro
                     Some(refusal) => refuse(refusal),
                     None => {
                         let files = behaviour.replaced_by.as_ref().unwrap_or(&files);
+                        let mut request = request;
+                        if behaviour.no_suffixes {
+                            leave_out_suffixes(&mut request);
+                        }
                         let mut response = answer(files, &request, behaviour.size);
                         for name in &behaviour.without {
                             response.headers_mut().remove(name);
@@ -91,6 +97,18 @@ pub fn serve(mut accepted: mpsc::UnboundedReceiver<End>, files: Files) -> Contro
         }
     });
     control
+}
+
+/// Leaves the ranges from the end of the file out of a request.
+fn leave_out_suffixes(request: &mut Request<Incoming>) {
+    let asked = request.headers().get(RANGE).and_then(|value| value.to_str().ok());
+    let Some(ranges) = asked.and_then(|value| value.strip_prefix("bytes=")) else { return };
+    let known = ranges.split(',').filter(|range| !range.trim().starts_with('-'));
+    let known = known.collect::<Vec<&str>>().join(",");
+    match format!("bytes={known}").parse() {
+        Ok(value) if !known.is_empty() => request.headers_mut().insert(RANGE, value),
+        _ => request.headers_mut().remove(RANGE),
+    };
 }
 
 fn refuse(refusal: &Refusal) -> Response<Full<Bytes>> {

@@ -29,6 +29,9 @@ pub struct Config {
     pub connections_initial: u32,
     /// Connections to one server at the most: a polite limit (`FARROOT_CONNECTIONS`).
     pub connections_max: u32,
+    /// The same while small requests of many files wait for answers, where each takes a connection
+    /// for a round trip, as over HTTP. The setting of `connections_max` sets this, too.
+    pub connections_for_requests_max: u32,
     /// Most connections to one server from all processes of the user on this machine; where there
     /// are more processes they take turns; 0: no limit (`FARROOT_CONNECTIONS_SHARED`). Without it,
     /// 64 jobs on a batch node would have 16 each.
@@ -163,6 +166,7 @@ impl Default for Config {
             decode_threads: std::thread::available_parallelism().map_or(1, usize::from),
             connections_initial: LinkModel::USUAL.connections,
             connections_max: 16,
+            connections_for_requests_max: 48,
             connections_shared: 64,
             runtime_folder: None,
             coalescing: true,

@@ -14,6 +14,10 @@ pub struct Budgets {
     /// Owner: the server. More than this is rude; a rate that 16 do not reach, 32 hardly do. A
     /// silent server gets one more, until a connection answers.
     pub connections_per_server_max: u32,
+    /// Owner: the server. The same while requests of many files wait for answers, where each takes
+    /// a connection for a round trip: three times as many requests take a third of the time, and
+    /// the connections carry little.
+    pub connections_for_requests_max: u32,
     /// Connections asked for at the first moment of an open. Each one starts with some 14 kB per
     /// round trip, so sixteen carry typical metadata in one and a first batch in one or two. Those
     /// that come later help no more.
@@ -71,6 +75,8 @@ pub struct Budgets {
     /// A connection that has had nothing to do for this long is closed: it costs the server a
     /// thread, and a device on the path may have forgotten it. [`Time::MAX`]: never.
     pub idle_max: Time,
+    /// The same of connections beyond `connections_per_server_max`.
+    pub idle_extra_max: Time,
 }
 
 impl Default for Budgets {
@@ -79,6 +85,7 @@ impl Default for Budgets {
         Budgets {
             memory_bytes_max: 256 * MIB,
             connections_per_server_max: 16,
+            connections_for_requests_max: 48,
             connections_initial: LinkModel::USUAL.connections,
             requests_in_flight_per_connection_max: 32,
             request_bytes_max: 4 * MIB,
@@ -100,6 +107,7 @@ impl Default for Budgets {
             least_rate: 1000,
             wait_max: Time::from_secs(600),
             idle_max: Time::from_secs(300),
+            idle_extra_max: Time::from_secs(5),
         }
     }
 }

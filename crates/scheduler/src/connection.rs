@@ -163,12 +163,16 @@ impl Connection {
     }
 
     /// When it has failed, or is of no use any more, unless something comes.
-    pub(crate) fn deadline(&self, budgets: &Budgets) -> Option<Time> {
+    /// `is_extra`: there are enough for bytes without it.
+    pub(crate) fn deadline(&self, budgets: &Budgets, is_extra: bool) -> Option<Time> {
         match self.phase {
             Phase::Connecting => Some(self.since.saturating_add(budgets.connect_max)),
             Phase::Usable if self.requests.is_empty() => {
-                let ends = budgets.idle_max < Time::MAX;
-                ends.then(|| self.heard.saturating_add(budgets.idle_max))
+                let idle_max = match is_extra {
+                    true => budgets.idle_max.min(budgets.idle_extra_max),
+                    false => budgets.idle_max,
+                };
+                (idle_max < Time::MAX).then(|| self.heard.saturating_add(idle_max))
             }
             Phase::Usable => self.starves_at(budgets.silence_max),
         }

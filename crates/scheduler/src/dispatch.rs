@@ -7,7 +7,7 @@ use crate::connection::{Connection, Phase};
 use crate::estimate::bytes_in;
 use crate::ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, Time};
 use crate::message::{Action, Event, FileEnd, Urgency};
-use crate::scheduler::{FILE_BYTES_MAX, Request, Scheduler};
+use crate::scheduler::{Request, Scheduler};
 use crate::split::{self, Pipe};
 
 /// Fewer bytes are not worth a request of their own: a cold connection delivers nearly twice as
@@ -62,10 +62,9 @@ impl Scheduler {
     pub fn poll_timeout(&self) -> Option<Time> {
         let resting = self.resting.keys().next().map(|(at, _)| *at);
         let servers = self.servers.values().filter(|server| server.retrying);
-        let connections = self.connections.values();
         servers
             .map(|server| server.retry_at)
-            .chain(connections.filter_map(|connection| connection.deadline(&self.budgets)))
+            .chain(self.connection_deadlines().map(|(_, at)| at))
             .chain(resting)
             .chain(self.next_starved())
             .chain(self.servers.keys().filter_map(|id| self.stall_deadline(*id)))
@@ -74,13 +73,37 @@ impl Scheduler {
             .min()
     }
 
+    /// When each connection has failed, or is of no use any more, unless something comes.
+    pub(crate) fn connection_deadlines(&self) -> impl Iterator<Item = (ConnectionId, Time)> {
+        self.servers.values().flat_map(move |server| {
+            let enough = server.connections_max(&self.budgets) as usize;
+            server.connections.iter().enumerate().filter_map(move |(at, id)| {
+                let connection = self.connections.get(id)?;
+                Some((*id, connection.deadline(&self.budgets, at >= enough)?))
+            })
+        })
+    }
+
     fn dispatch(&mut self, server: ServerId) -> Option<Action> {
         self.connect(server)
             .or_else(|| self.send_open(server))
             .or_else(|| self.send_join(server))
             .or_else(|| self.send_fetch(server))
             .or_else(|| self.send_hedge(server))
-            .or_else(|| self.connect(server))
+            .or_else(|| {
+                self.consider_requests(server);
+                self.connect(server)
+            })
+    }
+
+    /// Nothing more can be sent on the connections of a server: are more wanted for requests?
+    fn consider_requests(&mut self, id: ServerId) {
+        let Some(server) = self.servers.get_mut(&id) else { return };
+        let usable = server.in_use().filter(|id| {
+            self.connections.get(id).is_some_and(|there| there.phase == Phase::Usable)
+        });
+        let usable = usable.count() as u32;
+        server.consider_requests(self.now, usable, &self.budgets);
     }
 
     /// Asks for one more connection, if more are wanted.
@@ -102,9 +125,9 @@ impl Scheduler {
             let opens = (server.opens.len() + server.joins.len()) as u64;
             requests.saturating_add(opens).min(target.max(1))
         };
-        if server.connections.len() as u64
-            >= wanted.min(u64::from(server.connections_max(&self.budgets)))
-        {
+        let wanted = wanted.min(u64::from(server.connections_max(&self.budgets)));
+        let for_requests = server.connections_for_requests(&self.budgets);
+        if server.connections.len() as u64 >= wanted.max(u64::from(for_requests)) {
             self.servers.get_mut(&id)?.warm_up = false;
             return None;
         }
@@ -132,10 +155,16 @@ impl Scheduler {
 
     /// The connection of a server with the least to do that takes one more open.
     pub(crate) fn roomiest(&self, id: ServerId) -> Option<ConnectionId> {
+        self.roomiest_of(id, usize::MAX)
+    }
+
+    /// The same of its first `count` connections.
+    fn roomiest_of(&self, id: ServerId, count: usize) -> Option<ConnectionId> {
         let server = self.servers.get(&id)?;
         let requests_max = server.requests_max(&self.budgets).div_ceil(OPENS_PART);
         server
             .in_use()
+            .take(count)
             .filter_map(|id| self.connections.get(&id).map(|connection| (id, connection)))
             .filter(|(_, connection)| connection.requests.len() < requests_max)
             .min_by_key(|(id, c)| {
@@ -146,21 +175,26 @@ impl Scheduler {
 
     /// The file whose open is to go on: the first one, but for the end of a file whose head is
     /// under way. The head may be all of that file, and meanwhile the heads of others can be sent.
-    fn next_open(&self, id: ServerId) -> Option<FileId> {
-        let opens = &self.servers.get(&id)?.opens;
+    /// That end gets none of the connections that were made for many requests.
+    fn next_open(&self, id: ServerId) -> Option<(FileId, ConnectionId)> {
+        let server = self.servers.get(&id)?;
         let is_next = |file: &&FileId| {
             let opening = self.files.get(file).and_then(|state| state.opening.as_ref());
             opening.is_some_and(|opening| {
                 opening.in_flight == 0 || !matches!(opening.todo.first(), Some(FileEnd::Tail(_)))
             })
         };
-        opens.iter().find(is_next).or(opens.first()).copied()
+        if let Some(file) = server.opens.iter().find(is_next) {
+            return Some((*file, self.roomiest(id)?));
+        }
+        let file = server.opens.first()?;
+        let connection = self.roomiest_of(id, server.connections_max(&self.budgets) as usize)?;
+        Some((*file, connection))
     }
 
     /// Sends a part of an open to the connection with the least to do.
     fn send_open(&mut self, id: ServerId) -> Option<Action> {
-        let file = self.next_open(id)?;
-        let connection = self.roomiest(id)?;
+        let (file, connection) = self.next_open(id)?;
         let state = self.files.get_mut(&file)?;
         let (source, at) = state.sources.best()?;
         if at != id {
@@ -175,20 +209,18 @@ impl Scheduler {
         let part = opening.todo.remove(0);
         opening.in_flight += 1;
         let request = RequestId(self.new_name());
+        let part = self.servers.get_mut(&id)?.part_to_send(part, request);
         let state = self.files.get_mut(&file)?;
-        let size = state.size.unwrap_or(FILE_BYTES_MAX);
-        let (bytes, segments) = match part {
-            FileEnd::Head(bytes) => (bytes, vec![0..bytes.min(size)]),
-            FileEnd::Tail(bytes) if state.size.is_some() => {
-                (bytes, vec![size.saturating_sub(bytes)..size])
-            }
-            FileEnd::Tail(bytes) => (bytes, Vec::new()),
+        let segments = match (state.size, part) {
+            (Some(size), part) => part.ranges(size),
+            (None, FileEnd::Head(head) | FileEnd::Both { head, .. }) => vec![0..head],
+            (None, FileEnd::Tail(_)) => Vec::new(),
         };
         for segment in &segments {
             state.chunks.hold(segment, request);
         }
         self.counters.opens += 1;
-        self.book(request, connection, source, file, Some(part), segments, bytes);
+        self.book(request, connection, source, file, Some(part), segments, part.bytes());
         self.owe_if_watched(request);
         self.refresh(file);
         Some(Action::Open { request, connection, source, file, part, joins: false })
@@ -243,7 +275,12 @@ impl Scheduler {
         let overdue = server.rtt_or_guess().saturating_mul(CONNECT_TRIPS_MAX);
         let longest = self.budgets.request_bytes_max.min(traits.request_bytes_max).max(1);
         let requests_max = server.requests_max(&self.budgets);
-        let all = server.in_use().filter_map(|id| Some((id, self.connections.get(&id)?)));
+        let count_max = match server.has_small_requests() {
+            true => usize::MAX,
+            false => server.connections_max(&self.budgets) as usize,
+        };
+        let all = server.in_use().take(count_max);
+        let all = all.filter_map(|id| Some((id, self.connections.get(&id)?)));
         let in_flight: u64 = all.clone().map(|(_, connection)| connection.in_flight).sum();
         let crowded = urgency == Urgency::Hint && in_flight > server.hints_max();
         let in_flight_max = server.in_flight_max();

@@ -7,6 +7,9 @@
 //!
 //! One step is taken blindly, when a large load meets connections that have just been made: more
 //! of them make a faster start.
+//!
+//! Small requests of many files are another load ([`RequestGrowth`]): where each takes a connection
+//! for a round trip, they wait for connections while the link is idle.
 
 use crate::estimate::{Plateau, bytes_in};
 use crate::ids::Time;
@@ -67,6 +70,77 @@ impl Growth {
     }
 }
 
+/// Files that wait for each connection, at the least, for more connections to be tried: with fewer
+/// all is over before these are made.
+const WAITING_PER_CONNECTION: u32 = 2;
+/// Answers on each connection by which a number of connections is judged.
+const ANSWERS_PER_CONNECTION: u64 = 2;
+
+/// The number of connections for requests that are small and many, each of which takes a connection
+/// until it is answered.
+#[derive(Debug, Default)]
+pub(crate) struct RequestGrowth {
+    /// How many are wanted; 0: no more than for bytes.
+    target: u32,
+    /// The present number of connections, since when there have been so many, and the answers
+    /// before.
+    since: Option<(u32, Time, u64)>,
+    /// Answers per 1000 seconds before the step that is to be judged.
+    before: Option<u64>,
+    /// The last step brought nothing.
+    over: bool,
+}
+
+/// The load of a server that [`RequestGrowth`] judges.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RequestLoad {
+    /// Usable connections.
+    pub connections: u32,
+    /// Files of which a request has to be sent and cannot.
+    pub waiting: u32,
+    /// Requests that have been answered so far.
+    pub answered: u64,
+    /// Most connections that may be made.
+    pub most: u32,
+}
+
+impl RequestGrowth {
+    pub(crate) fn target(&self) -> u32 {
+        self.target
+    }
+
+    /// All connections have a request, and others wait: are more connections wanted?
+    pub(crate) fn consider(&mut self, now: Time, load: RequestLoad) {
+        let RequestLoad { connections, waiting, answered, most } = load;
+        if self.over || waiting < connections.saturating_mul(WAITING_PER_CONNECTION) {
+            self.since = None;
+            return;
+        }
+        let since = self.since.filter(|(count, ..)| *count == connections);
+        let (_, began, answered_before) = *since.as_ref().unwrap_or(&(connections, now, answered));
+        self.since = Some((connections, began, answered_before));
+        let answers = answered.saturating_sub(answered_before);
+        if connections < self.target.min(most)
+            || answers < u64::from(connections).saturating_mul(ANSWERS_PER_CONNECTION)
+        {
+            return;
+        }
+        let took = now.saturating_sub(began).as_nanos().max(1);
+        let rate = u128::from(answers) * 1_000_000_000_000 / took;
+        let rate = u64::try_from(rate).unwrap_or(u64::MAX);
+        if self.before.is_some_and(|before| rate / 100 < before / 10_000 * (100 + GAIN_PER_CENT)) {
+            self.over = true;
+            self.target /= 2;
+            return;
+        }
+        if connections < most {
+            self.before = Some(rate);
+            self.target = connections.saturating_mul(2).min(most);
+        }
+        self.since = None;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,5 +190,37 @@ mod tests {
         let shaped = [[8; 5], [16; 5], [32; 5], [60; 5]].concat();
         let shaped: Vec<u64> = shaped.iter().map(|rate| rate * 1_000_000).collect();
         assert_eq!(targets(&shaped, MUCH, 128).last(), Some(&64));
+    }
+
+    /// The connections that are wanted after so many round trips of a server that answers all
+    /// requests after one, but at most `served` of them.
+    fn connections_for(waiting: u32, served: u32, most: u32, trips: u32) -> u32 {
+        let mut growth = RequestGrowth::default();
+        let mut connections = 16;
+        let mut answered = 0;
+        for trip in 0..trips {
+            let now = RTT.saturating_mul(trip);
+            for _ in 0..connections.min(served) {
+                growth.consider(now, RequestLoad { connections, waiting, answered, most });
+                answered += 1;
+            }
+            connections = connections.max(growth.target());
+        }
+        growth.target()
+    }
+
+    #[test]
+    fn more_connections_are_tried_while_files_wait_for_answers() {
+        assert_eq!(connections_for(31, 1000, 48, 50), 0, "too few to be worth it");
+        assert_eq!(connections_for(96, 1000, 48, 2), 0, "nothing is known yet");
+        assert_eq!(connections_for(96, 1000, 48, 4), 32);
+        assert_eq!(connections_for(96, 1000, 48, 50), 48);
+        assert_eq!(connections_for(1000, 1000, 16, 50), 0, "never more than allowed");
+    }
+
+    #[test]
+    fn a_server_that_answers_no_more_requests_keeps_its_connections() {
+        assert_eq!(connections_for(1000, 16, 48, 50), 16);
+        assert_eq!(connections_for(1000, 32, 64, 50), 32);
     }
 }

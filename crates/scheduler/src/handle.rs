@@ -71,23 +71,21 @@ impl Scheduler {
         }
         let size = size.min(FILE_BYTES_MAX);
         let part = request.part;
-        let range = match part {
-            Some(FileEnd::Head(head)) => 0..head.min(size),
-            Some(FileEnd::Tail(tail)) => size.saturating_sub(tail)..size,
-            None => return,
-        };
+        let Some(part) = part else { return };
+        let ranges = part.ranges(size);
         // A file shorter than its parts owes less than was asked.
-        let short = request.bytes.saturating_sub(range.end - range.start);
+        let bytes = ranges.iter().map(|range| range.end - range.start).sum();
+        let short = request.bytes.saturating_sub(bytes);
         request.left = request.left.saturating_sub(short);
         request.bytes -= short;
-        request.segments = vec![range.clone()];
+        request.segments.clone_from(&ranges);
         if let Some(connection) = self.connections.get_mut(&request.connection) {
             connection.in_flight = connection.in_flight.saturating_sub(short);
         }
         let file = request.file;
         if let Some(state) = self.files.get_mut(&file) {
-            state.chunks.hold(&range, id);
-            let is_all = range == (0..size) && matches!(part, Some(FileEnd::Head(_)));
+            ranges.iter().for_each(|range| state.chunks.hold(range, id));
+            let is_all = ranges == [0..size] && matches!(part, FileEnd::Head(_));
             if let Some(opening) = state.opening.as_mut().filter(|_| is_all) {
                 // The end is on its way with the head.
                 opening.todo.retain(|part| matches!(part, FileEnd::Head(_)));
@@ -277,12 +275,8 @@ impl Scheduler {
             }
         }
         self.review_progress();
-        let late: Vec<ConnectionId> = self
-            .connections
-            .iter()
-            .filter(|(_, c)| c.deadline(&self.budgets).is_some_and(|at| at <= self.now))
-            .map(|(id, _)| *id)
-            .collect();
+        let late = self.connection_deadlines().filter(|(_, at)| *at <= self.now);
+        let late: Vec<ConnectionId> = late.map(|(id, _)| id).collect();
         for id in late {
             self.actions.push_back(Action::Disconnect { connection: id });
             self.lose_connection(id, Failure::LATER);
@@ -372,6 +366,10 @@ impl Scheduler {
             connection.requests.remove(&id);
             connection.in_flight = connection.in_flight.saturating_sub(request.left);
             let at = connection.server;
+            if let Some(server) = self.servers.get_mut(&at) {
+                server.answered += 1;
+                server.end_trial(id);
+            }
             self.rouse(at);
             self.close_beyond(at);
         }

@@ -11,7 +11,7 @@ impl Scheduler {
         let Some(opening) = &mut file.opening else { return };
         let Some((_, server)) = file.sources.best() else { return };
         if self.servers.get(&server).is_some_and(|server| !server.traits.suffix) {
-            opening.todo.retain(|part| matches!(part, FileEnd::Head(_)));
+            opening.todo.retain(|part| !matches!(part, FileEnd::Tail(_)));
             self.conclude_open(id, WantFailure::NoSource);
         }
     }

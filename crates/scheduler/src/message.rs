@@ -21,6 +21,41 @@ pub enum FileEnd {
     Head(u64),
     /// The last bytes, this many, without knowing the size.
     Tail(u64),
+    /// Both, in one answer.
+    Both { head: u64, tail: u64 },
+}
+
+impl FileEnd {
+    /// Its bytes of a file of this size: ascending, disjoint.
+    #[must_use]
+    pub fn ranges(self, size: u64) -> Vec<Range<u64>> {
+        let last = |tail: u64| size.saturating_sub(tail)..size;
+        match self {
+            FileEnd::Head(head) => vec![0..head.min(size)],
+            FileEnd::Tail(tail) => vec![last(tail)],
+            FileEnd::Both { head, tail } if head >= last(tail).start => vec![0..size],
+            FileEnd::Both { head, tail } => vec![0..head, last(tail)],
+        }
+    }
+
+    /// Bytes, as far as the file is long enough.
+    pub(crate) fn bytes(self) -> u64 {
+        match self {
+            FileEnd::Head(bytes) | FileEnd::Tail(bytes) => bytes,
+            FileEnd::Both { head, tail } => head.saturating_add(tail),
+        }
+    }
+}
+
+/// The bytes of a file that an open asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenEnds {
+    /// The first ones, this many.
+    pub head: u64,
+    /// The last ones.
+    pub tail: u64,
+    /// The last ones are not worth a request: they come in one answer with the first, or not.
+    pub in_one: bool,
 }
 
 /// How a request or a connection went wrong.

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::budget::Budgets;
 use crate::estimate::{Meter, RoundTrip, Waves, bytes_in};
-use crate::growth::Growth;
-use crate::ids::{ConnectionId, FileId, SourceId, Time};
-use crate::message::Urgency;
+use crate::growth::{Growth, RequestGrowth, RequestLoad};
+use crate::ids::{ConnectionId, FileId, RequestId, SourceId, Time};
+use crate::message::{FileEnd, Urgency};
 
 /// Limits of a protocol and a server. The default is a cautious HTTP/1.1 server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct ServerTraits {
     pub pipelined: bool,
     /// The last bytes of a file can be asked for without knowing its size.
     pub suffix: bool,
+    /// Both ends of a file can be asked for in one request, without knowing its size.
+    pub both_ends: BothEnds,
     /// The round trip an earlier session measured; about 0 for a local disk.
     pub distance_hint_rtt: Option<Time>,
     /// Cost of one more request for the server.
@@ -34,6 +36,15 @@ pub struct ServerTraits {
     pub max_connections: Option<u32>,
     /// Reads end by themselves, however long they take: a disk of this machine.
     pub is_disk: bool,
+}
+
+/// Whether a server sends both ends of a file in one answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BothEnds {
+    Never,
+    /// It may: one request is to show it.
+    Untried,
+    Served,
 }
 
 impl Default for ServerTraits {
@@ -46,6 +57,7 @@ impl Default for ServerTraits {
             chunk_bytes_whole: 0,
             pipelined: false,
             suffix: false,
+            both_ends: BothEnds::Never,
             distance_hint_rtt: None,
             request_overhead: Time::from_micros(50),
             max_connections: None,
@@ -95,9 +107,14 @@ pub(crate) struct Server {
     pub joins: BTreeSet<SourceId>,
     /// Queued bytes of the files on the agenda: demands, hints.
     pub queued: [u64; 2],
+    /// The request that shows whether both ends of a file come in one answer.
+    pub both_ends_trial: Option<RequestId>,
     /// Connections are wanted even without work.
     pub warm_up: bool,
     pub growth: Growth,
+    pub request_growth: RequestGrowth,
+    /// Requests that it has answered, whatever the answer.
+    pub answered: u64,
     pub round_trip: RoundTrip,
     pub meter: Meter,
     pub waves: Waves,
@@ -141,8 +158,11 @@ impl Server {
             opens: BTreeSet::new(),
             joins: BTreeSet::new(),
             queued: [0; 2],
+            both_ends_trial: None,
             warm_up: false,
             growth: Growth::default(),
+            request_growth: RequestGrowth::default(),
+            answered: 0,
             round_trip,
             meter: Meter::new(),
             waves: Waves::default(),
@@ -173,15 +193,75 @@ impl Server {
         self.learnt_max = None;
     }
 
+    /// The part of an open that a request is sent for: both ends together where they are served so,
+    /// and in one request at a time until that is known.
+    pub(crate) fn part_to_send(&mut self, part: FileEnd, request: RequestId) -> FileEnd {
+        let FileEnd::Both { head, .. } = part else { return part };
+        match self.traits.both_ends {
+            BothEnds::Served => part,
+            BothEnds::Untried if self.both_ends_trial.is_none() => {
+                self.both_ends_trial = Some(request);
+                part
+            }
+            BothEnds::Untried | BothEnds::Never => FileEnd::Head(head),
+        }
+    }
+
+    /// A request has ended, with or without an answer.
+    pub(crate) fn end_trial(&mut self, request: RequestId) {
+        self.both_ends_trial = self.both_ends_trial.filter(|trial| *trial != request);
+    }
+
     pub(crate) fn has_work(&self) -> bool {
         !self.agenda.is_empty() || !self.opens.is_empty() || !self.joins.is_empty()
     }
 
+    /// Files of which a request has to be sent.
+    pub(crate) fn files_waiting(&self) -> u32 {
+        let files = self.opens.len() + self.agenda.len() + self.joins.len();
+        u32::try_from(files).unwrap_or(u32::MAX)
+    }
+
+    /// Whether the queued bytes are few for each file, so that requests cost time and not bytes.
+    pub(crate) fn has_small_requests(&self) -> bool {
+        let bytes = self.queued[0].saturating_add(self.queued[1]);
+        bytes <= self.traits.request_bytes_brief.saturating_mul(self.agenda.len() as u64)
+    }
+
+    /// Connections that are wanted for small requests of many files.
+    pub(crate) fn connections_for_requests(&self, budgets: &Budgets) -> u32 {
+        let wanted = self.request_growth.target().min(self.connections_for_requests_max(budgets));
+        if self.has_small_requests() { wanted.min(self.files_waiting()) } else { 0 }
+    }
+
+    /// Whether more connections are wanted for small requests of many files, `usable` being there.
+    pub(crate) fn consider_requests(&mut self, now: Time, usable: u32, budgets: &Budgets) {
+        let one_each = !self.traits.pipelined && !self.traits.is_disk;
+        let most = self.connections_for_requests_max(budgets);
+        // Those for bytes come first.
+        let most_for_bytes = self.connections_max(budgets).min(self.growth.target());
+        if one_each && self.has_small_requests() && usable >= most_for_bytes {
+            let waiting = self.files_waiting();
+            let load = RequestLoad { connections: usable, waiting, answered: self.answered, most };
+            self.request_growth.consider(now, load);
+        }
+    }
+
+    fn connections_for_requests_max(&self, budgets: &Budgets) -> u32 {
+        let most = budgets.connections_for_requests_max;
+        self.limited(most.max(budgets.connections_per_server_max))
+    }
+
     pub(crate) fn connections_max(&self, budgets: &Budgets) -> u32 {
+        self.limited(budgets.connections_per_server_max)
+    }
+
+    /// At most so many connections, and no more than the server takes and the caller allows.
+    fn limited(&self, most: u32) -> u32 {
         let allowed = self.traits.max_connections.unwrap_or(u32::MAX);
         let learnt = self.learnt_max.unwrap_or(u32::MAX);
         let learnt = learnt.min(self.busy_max.unwrap_or(u32::MAX));
-        let most = budgets.connections_per_server_max.min(allowed).min(learnt).max(1);
+        let most = most.min(allowed).min(learnt).max(1);
         most.min(self.allowed.unwrap_or(u32::MAX))
     }
 

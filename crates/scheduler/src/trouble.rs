@@ -151,7 +151,7 @@ impl Scheduler {
             server.is_usable = left.any(|connection| connection.phase == Phase::Usable);
         }
         for request in connection.requests {
-            self.lose_request(request, Return::Now);
+            self.lose_request(request, Return::Now, connection.server);
         }
         self.awake.insert(connection.server);
     }
@@ -191,7 +191,7 @@ impl Scheduler {
         // The server has not seen the requests sent ahead on a connection that never came up.
         let how = if connecting { Return::Now } else { Return::Again };
         for request in connection.requests {
-            self.lose_request(request, how);
+            self.lose_request(request, how, connection.server);
         }
         if dead {
             self.fail_server(connection.server, failure);
@@ -201,8 +201,11 @@ impl Scheduler {
     }
 
     /// A request's connection has ended.
-    fn lose_request(&mut self, id: RequestId, how: Return) {
+    fn lose_request(&mut self, id: RequestId, how: Return, at: ServerId) {
         let Some(request) = self.requests.remove(&id) else { return };
+        if let Some(server) = self.servers.get_mut(&at) {
+            server.end_trial(id);
+        }
         if request.is_owed() {
             self.owe_less(request.file);
         }

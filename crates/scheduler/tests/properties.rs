@@ -134,7 +134,8 @@ impl Model {
             pipelined: true,
             ..ServerTraits::default()
         };
-        let plain = ServerTraits { suffix: true, ..ServerTraits::default() };
+        let both_ends = BothEnds::Untried;
+        let plain = ServerTraits { suffix: true, both_ends, ..ServerTraits::default() };
         let servers = [scheduler.add_server(now, vectored), scheduler.add_server(now, plain)];
         let files = [scheduler.add_file(now), scheduler.add_file(now)];
         let sources = vec![
@@ -232,7 +233,9 @@ impl Model {
             Op::Open(file) => {
                 if !self.removed.contains(&self.files[file]) {
                     self.opening.insert(self.files[file]);
-                    self.scheduler.open(now, self.files[file], 30_000, 20_000);
+                    let in_one = now.as_millis().is_multiple_of(2);
+                    let ends = OpenEnds { head: 30_000, tail: 20_000, in_one };
+                    self.scheduler.open_ends(now, self.files[file], ends);
                 }
             }
             Op::ForgetOpen(file) => self.scheduler.forget_open(now, self.files[file]),
@@ -351,10 +354,6 @@ impl Model {
             Action::Connect { connection, .. } => assert!(self.connections.insert(connection)),
             Action::Open { request, connection, file, part, joins, .. } => {
                 assert!(self.connections.contains(&connection));
-                let range = match part {
-                    FileEnd::Head(bytes) => 0..bytes.min(FILE_SIZE),
-                    FileEnd::Tail(bytes) => FILE_SIZE.saturating_sub(bytes)..FILE_SIZE,
-                };
                 let owed = Owed {
                     connection,
                     file,
@@ -362,7 +361,7 @@ impl Model {
                     opened: false,
                     cancelled: false,
                     // Bytes that only show that the file is the same are not kept.
-                    segments: if joins { Vec::new() } else { vec![range] },
+                    segments: if joins { Vec::new() } else { part.ranges(FILE_SIZE) },
                 };
                 self.requests.insert(request, owed);
             }

@@ -186,10 +186,7 @@ impl World {
         }
         let segments = match expected {
             Expected::Segments(segments) => segments,
-            Expected::End(FileEnd::Head(count)) => vec![0..count.min(FILE_BYTES)],
-            Expected::End(FileEnd::Tail(count)) => {
-                vec![FILE_BYTES.saturating_sub(count)..FILE_BYTES]
-            }
+            Expected::End(part) => part.ranges(FILE_BYTES),
         };
         for segment in segments {
             let end = segment.start + (segment.end - segment.start) * u64::from(how % 5 + 1) / 5;

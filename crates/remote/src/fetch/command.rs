@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use scheduler::OpenEnds;
 use tokio::sync::{mpsc, oneshot};
 
 use super::activity::Activity;
@@ -74,8 +75,7 @@ impl Want {
 pub enum DriverCommand {
     Open {
         locations: FileLocations,
-        head: u64,
-        tail: u64,
+        ends: OpenEnds,
         activity: Activity,
         /// A caller that goes on before the answer is notified as soon as it may add wants.
         early: Option<oneshot::Sender<Begun>>,

@@ -52,6 +52,7 @@ use failed::{AttemptedOpen, FailedOpens};
 use kept::Keeper;
 pub use kept::KeptBytes;
 use links::Links;
+pub use scheduler::OpenEnds;
 use trace::Trace;
 pub use wants::Wants;
 
@@ -239,13 +240,23 @@ impl Fetcher {
         tail: u64,
         activity: &Activity,
     ) -> Result<RemoteFile> {
+        self.open_ends(locations, OpenEnds { head, tail, in_one: false }, activity).await
+    }
+
+    /// As [`Fetcher::open`], with these bytes.
+    pub async fn open_ends(
+        &self,
+        locations: FileLocations,
+        ends: OpenEnds,
+        activity: &Activity,
+    ) -> Result<RemoteFile> {
         let urls: Arc<[Address]> = locations.urls.clone().into();
         let shown = shown(&urls);
         let local = are_local(&urls);
         tracing::info!("opening {shown}");
         self.prepare_near(&locations);
-        let cached = self.cached(&locations, head, None).await;
-        let opening = self.send_open(locations, head, tail, None, cached, activity);
+        let cached = self.cached(&locations, ends.head, None).await;
+        let opening = self.send_open(locations, ends, None, cached, activity);
         let opened = async { opening?.wait().await };
         let opened = opened.await.map_err(|error| error.with_url(&*shown))?;
         Ok(RemoteFile {
@@ -280,7 +291,8 @@ impl Fetcher {
         tracing::info!("opening {shown}, remembered from before");
         self.prepare_near(&locations);
         let cached = self.cached(&locations, head, Some(&info)).await;
-        let opening = self.send_open(locations, head, 0, Some(begun), cached, activity);
+        let ends = OpenEnds { head, tail: 0, in_one: false };
+        let opening = self.send_open(locations, ends, Some(begun), cached, activity);
         let opening = opening.map_err(|error| error.with_url(&*shown))?;
         // An address of no server is refused before anything begins.
         let Ok(begun) = beginning.await else {
@@ -340,8 +352,7 @@ impl Fetcher {
     fn send_open(
         &self,
         locations: FileLocations,
-        head: u64,
-        tail: u64,
+        ends: OpenEnds,
         early: Option<oneshot::Sender<Begun>>,
         cached: Option<Box<CacheOpen>>,
         activity: &Activity,
@@ -364,7 +375,7 @@ impl Fetcher {
         let left_out = locations.urls.iter().find_map(Address::left_out);
         let (reply, opened) = oneshot::channel();
         let activity = activity.clone();
-        let command = DriverCommand::Open { locations, head, tail, activity, early, cached, reply };
+        let command = DriverCommand::Open { locations, ends, activity, early, cached, reply };
         self.commands.send(command).map_err(|_| stopped())?;
         let failed = remembered.map(|key| self.failed.attempt(key));
         Ok(Opening { opened, failed, left_out })

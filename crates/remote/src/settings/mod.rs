@@ -119,7 +119,8 @@ pub static SETTINGS: [Setting; 27] = [
     live(
         CONNECTIONS,
         Field::Count(|config| &mut config.connections_max, 1, 256),
-        "Maximum of connections to one server. Up to 16 of them are opened at once, since each starts slowly.",
+        "Maximum of connections to one server. Up to 16 of them are opened at once, since each starts slowly. Unless it \
+         is set, small requests of many files over HTTP have up to 48.",
     ),
     live(
         "connections_shared",
@@ -454,6 +455,7 @@ impl Setting {
         }
         if self.name == CONNECTIONS {
             config.connections_initial = LinkModel::USUAL.connections.min(config.connections_max);
+            config.connections_for_requests_max = config.connections_max;
         }
         Ok(())
     }

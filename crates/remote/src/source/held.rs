@@ -15,8 +15,8 @@ use mutex::Mutex;
 
 use super::buffers::Buffers;
 use super::{
-    Command, ConnectionEvent, DriverLink, FileRef, RequestTag, Server, ServerTraits, cannot_list,
-    cannot_locate, no_checksum, no_clock,
+    BothEnds, Command, ConnectionEvent, DriverLink, FileRef, RequestTag, Server, ServerTraits,
+    cannot_list, cannot_locate, no_checksum, no_clock,
 };
 use crate::error::{Error, ErrorKind};
 
@@ -131,6 +131,7 @@ impl Server for HeldServer {
             request_bytes_max: REQUEST_BYTES_MAX,
             pipelined: true,
             suffix: false,
+            both_ends: BothEnds::Never,
             // Gaps between cached ranges may be empty: none is to be read along.
             request_overhead: Duration::ZERO,
             local: true,

@@ -23,7 +23,7 @@ use tokio::sync::oneshot;
 
 use super::buffers::Buffers;
 use super::{
-    Command, ConnectionEvent, DriverLink, FileEnd, FileInfo, FileRef, RequestTag, Server,
+    BothEnds, Command, ConnectionEvent, DriverLink, FileInfo, FileRef, RequestTag, Server,
     ServerTraits, cannot_list, cannot_locate, no_checksum, no_clock,
 };
 use crate::address::Address;
@@ -207,6 +207,7 @@ impl Server for LocalServer {
             request_bytes_max: 64 << 20,
             pipelined: true,
             suffix: true,
+            both_ends: BothEnds::Never,
             request_overhead: Duration::from_micros(3),
             local: true,
             connections_max: Some(4),
@@ -294,12 +295,7 @@ impl Reader {
             Command::Open { request, file, part } => match self.server.open(&file, &self.link) {
                 Ok(open) => {
                     self.link.send(ConnectionEvent::Opened { request, info: open.info.clone() });
-                    let size = open.info.size;
-                    let range = match part {
-                        FileEnd::Head(bytes) => 0..bytes.min(size),
-                        FileEnd::Tail(bytes) => size.saturating_sub(bytes)..size,
-                    };
-                    self.read(request, &file, &open, &[range])
+                    self.read(request, &file, &open, &part.ranges(open.info.size))
                 }
                 Err(error) => {
                     self.link.send(ConnectionEvent::Failed { request, error });

@@ -100,6 +100,33 @@ pub enum FileEnd {
     /// them reports that by its traits, and then answers with the size alone: other connections can
     /// request the end sooner than one that waits for another round trip.
     Tail(u64),
+    /// Both in one answer; only for servers whose traits have `both_ends`. One that turns out not
+    /// to do so reports that by its traits, and then answers with the head alone.
+    Both { head: u64, tail: u64 },
+}
+
+impl FileEnd {
+    /// Its bytes of a file of this size.
+    pub(crate) fn ranges(self, size: u64) -> Vec<Range<u64>> {
+        let last = |tail: u64| size.saturating_sub(tail)..size;
+        match self {
+            FileEnd::Head(head) => vec![0..head.min(size)],
+            FileEnd::Tail(tail) => vec![last(tail)],
+            FileEnd::Both { head, tail } if head >= last(tail).start => vec![0..size],
+            FileEnd::Both { head, tail } => vec![0..head, last(tail)],
+        }
+    }
+}
+
+/// Whether a server sends both ends of a file in one answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BothEnds {
+    /// It does not.
+    Never,
+    /// It may: one request is to show it.
+    Untried,
+    /// It has done so.
+    Served,
 }
 
 /// An entry of a directory.
@@ -237,6 +264,8 @@ pub struct ServerTraits {
     pub pipelined: bool,
     /// The last bytes can be requested without knowing the size.
     pub suffix: bool,
+    /// Both ends of a file can be requested together without knowing its size.
+    pub both_ends: BothEnds,
     /// The cost of one more request for the server.
     pub request_overhead: Duration,
     /// A local disk rather than a link.

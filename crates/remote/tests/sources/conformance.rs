@@ -20,8 +20,8 @@ use tokio::task::JoinHandle;
 
 use farroot_remote::address::{Address, FileUse};
 use farroot_remote::source::{
-    Command, ConnectionEvent, ConnectionTag, DriverLink, FileEnd, FileInfo, FileRef, RequestTag,
-    Server, ServerTraits,
+    BothEnds, Command, ConnectionEvent, ConnectionTag, DriverLink, FileEnd, FileInfo, FileRef,
+    RequestTag, Server, ServerTraits,
 };
 use farroot_remote::{Error, ErrorKind};
 
@@ -54,6 +54,7 @@ pub async fn check(server: Arc<dyn Server>, url_of: impl Fn(&str) -> Address) {
     let place = Place { server, files: files().into(), url_of: &url_of, seen };
     within("commands before the connection", commands_before_connected(&place)).await;
     within("head and tail", head_and_tail(&place)).await;
+    within("both ends", both_ends(&place)).await;
     within("a file smaller than its head", small_file(&place)).await;
     within("an empty file", empty_file(&place)).await;
     within("fetch without open", fetch_without_open(&place)).await;
@@ -107,6 +108,29 @@ async fn head_and_tail(place: &Place<'_>) {
         // A server may turn out not to know suffixes: then it says so, and delivers nothing.
         if !client.suffix_refused {
             answer.delivers(&content, &[size - 70_000..size]);
+        }
+    }
+    client.end().await;
+}
+
+async fn both_ends(place: &Place<'_>) {
+    if place.traits().both_ends == BothEnds::Never {
+        return;
+    }
+    let mut client = place.connect();
+    for name in ["large.bin", "medium.bin", "small.bin", "empty.bin"] {
+        let (file, content) = place.file(name);
+        let size = content.len() as u64;
+        let open = client.open(&file, FileEnd::Both { head: 5_000, tail: 20_000 });
+        let answer = client.wait(open).await;
+        assert_eq!(answer.info.as_ref().expect("Opened").size, size);
+        let head = 0..size.min(5_000);
+        // A server may turn out not to know it: then it says so, and delivers the head.
+        let delivered: u64 = answer.data.values().map(|bytes| bytes.len() as u64).sum();
+        let tail = size.saturating_sub(20_000).max(head.end)..size;
+        match client.both_ends_refused && delivered == head.end {
+            true => answer.delivers(&content, &[head]),
+            false => answer.delivers(&content, &[head, tail]),
         }
     }
     client.end().await;
@@ -316,6 +340,7 @@ impl Place<'_> {
             task: None,
             connected: false,
             suffix_refused: false,
+            both_ends_refused: false,
             answers: BTreeMap::new(),
             seen: self.seen.clone(),
         };
@@ -343,6 +368,8 @@ struct Client {
     connected: bool,
     /// The server has turned out not to deliver the end of a file whose size is not known.
     suffix_refused: bool,
+    /// Or not to deliver both ends together.
+    both_ends_refused: bool,
     answers: BTreeMap<RequestTag, Answer>,
     seen: Seen,
 }
@@ -371,7 +398,7 @@ impl Client {
     fn open(&mut self, file: &FileRef, part: FileEnd) -> RequestTag {
         let asked = match part {
             FileEnd::Head(bytes) => vec![0..bytes],
-            FileEnd::Tail(_) => vec![],
+            FileEnd::Tail(_) | FileEnd::Both { .. } => vec![],
         };
         let request = self.expect(file, Some(part), asked);
         self.send(Command::Open { request, file: file.clone(), part });
@@ -431,6 +458,11 @@ impl Client {
                     FileEnd::Tail(bytes) => {
                         answer.asked = vec![info.size.saturating_sub(bytes)..info.size];
                     }
+                    FileEnd::Both { head, tail } => {
+                        let head = head.min(info.size);
+                        let tail = info.size.saturating_sub(tail).max(head);
+                        answer.asked = vec![0..head, tail..info.size];
+                    }
                 }
                 answer.info = Some(info);
             }
@@ -445,7 +477,10 @@ impl Client {
             ConnectionEvent::Failed { request, error } => {
                 self.unanswered(request).end = Some(Err(error))
             }
-            ConnectionEvent::Traits(traits) => self.suffix_refused |= !traits.suffix,
+            ConnectionEvent::Traits(traits) => {
+                self.suffix_refused |= !traits.suffix;
+                self.both_ends_refused |= traits.both_ends == BothEnds::Never;
+            }
             ConnectionEvent::Note(_) | ConnectionEvent::Wait(_) | ConnectionEvent::Reached => {}
             ConnectionEvent::Sent { .. } | ConnectionEvent::Progress { .. } => {}
             ConnectionEvent::Redirected { url, .. } => panic!("redirected to {url}"),

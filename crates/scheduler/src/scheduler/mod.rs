@@ -10,7 +10,7 @@ use crate::counters::Counters;
 use crate::demand::Admission;
 use crate::estimate::Mark;
 use crate::ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, Time, WantId};
-use crate::message::{Action, Event, FileEnd, Urgency, WantFailure};
+use crate::message::{Action, Event, FileEnd, OpenEnds, Urgency, WantFailure};
 use crate::progress::Watch;
 use crate::readahead::Readahead;
 use crate::server::{Server, ServerTraits};
@@ -294,6 +294,11 @@ impl Scheduler {
     /// These bytes are kept, wanted or not, until [`Self::forget_open`] or [`Self::remove_file`].
     /// While an open is under way another one of the same file is ignored.
     pub fn open(&mut self, now: Time, file: FileId, head: u64, tail: u64) {
+        self.open_ends(now, file, OpenEnds { head, tail, in_one: false });
+    }
+
+    /// As [`Self::open`], of these bytes.
+    pub fn open_ends(&mut self, now: Time, file: FileId, ends: OpenEnds) {
         self.advance(now);
         let Some(state) = self.files.get_mut(&file) else { return };
         if state.opening.is_some() {
@@ -303,10 +308,13 @@ impl Scheduler {
             self.events.push_back(Event::OpenFailed { file, why: WantFailure::NoSource });
             return;
         }
-        let mut todo = vec![FileEnd::Head(head.min(FILE_BYTES_MAX))];
-        if tail > 0 {
-            todo.push(FileEnd::Tail(tail.min(FILE_BYTES_MAX)));
-        }
+        let head = ends.head.min(FILE_BYTES_MAX);
+        let tail = ends.tail.min(FILE_BYTES_MAX);
+        let todo = match (tail, ends.in_one) {
+            (0, _) => vec![FileEnd::Head(head)],
+            (_, true) => vec![FileEnd::Both { head, tail }],
+            (_, false) => vec![FileEnd::Head(head), FileEnd::Tail(tail)],
+        };
         state.opening = Some(Opening { todo, ..Opening::default() });
         let servers: Vec<ServerId> =
             state.sources.iter().map(|(_, source)| source.server).collect();

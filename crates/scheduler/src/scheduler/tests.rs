@@ -166,8 +166,12 @@ fn connections_beyond_what_the_caller_allows_are_closed_once_they_are_idle() {
 /// had all of it: over HTTP a connection answers one request at a time.
 #[test]
 fn of_many_files_the_heads_come_first_and_no_end_of_a_short_one() {
-    let two =
-        Budgets { connections_initial: 2, connections_per_server_max: 2, ..Budgets::default() };
+    let two = Budgets {
+        connections_initial: 2,
+        connections_per_server_max: 2,
+        connections_for_requests_max: 2,
+        ..Budgets::default()
+    };
     let mut scheduler = Scheduler::new(two);
     let now = Time::from_secs(1);
     let traits = ServerTraits { suffix: true, pipelined: false, ..ServerTraits::default() };
@@ -201,11 +205,9 @@ fn of_many_files_the_heads_come_first_and_no_end_of_a_short_one() {
         let (request, file, part) = under_way.pop_front().expect("a request is under way");
         let size = if is_short(file) { 9_000 } else { 5_000_000 };
         scheduler.handle_opened(now, request, size);
-        let range = match part {
-            FileEnd::Head(bytes) => 0..bytes.min(size),
-            FileEnd::Tail(bytes) => size.saturating_sub(bytes)..size,
-        };
-        scheduler.handle_data(now, request, range);
+        for range in part.ranges(size) {
+            scheduler.handle_data(now, request, range);
+        }
         scheduler.handle_done(now, request);
     }
     let of_long = asked.iter().filter(|file| !is_short(**file)).count();

@@ -427,12 +427,9 @@ impl World {
                 }
             }
             Action::Open { request, connection, part, .. } => {
-                let range = match part {
-                    FileEnd::Head(bytes) => 0..bytes.min(self.file_size),
-                    FileEnd::Tail(bytes) => self.file_size.saturating_sub(bytes)..self.file_size,
-                };
-                self.in_flight.insert(range.clone());
-                self.send(request, connection, true, vec![range]);
+                let ranges = part.ranges(self.file_size);
+                ranges.iter().for_each(|range| self.in_flight.insert(range.clone()));
+                self.send(request, connection, true, ranges);
             }
             Action::Fetch { request, connection, segments, .. } => {
                 self.fetches += 1;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use remote::address::{Address, Scheme};
+use remote::fetch::OpenEnds;
 use rootfile::{File, Known, Needs, Progress};
 
 use super::link::LINK;
@@ -63,11 +64,26 @@ impl MetadataHints {
         self.shared.is_set.load(Ordering::Relaxed)
     }
 
-    /// The bytes to ask for with the open of a file at these addresses: all of a small one over
-    /// HTTP.
-    pub fn head(&self, urls: &[Address]) -> u64 {
-        let small = self.shared.small.load(Ordering::Relaxed);
-        LINK.head().max(if are_over_http(urls) { small + small / 16 } else { 0 })
+    /// The bytes to ask for with the open of a file at these addresses. Over HTTP: all of a small
+    /// file, and those bytes of both ends of a longer one that the files before have needed, if one
+    /// request brings both.
+    pub fn ends(&self, urls: &[Address]) -> OpenEnds {
+        let head = LINK.head();
+        if !are_over_http(urls) {
+            return OpenEnds { head, tail: 0, in_one: true };
+        }
+        let with_reserve = |bytes: &AtomicU64| {
+            let bytes = bytes.load(Ordering::Relaxed);
+            bytes + bytes / 16
+        };
+        let Shared { head: needed, reach, small, .. } = &*self.shared;
+        match with_reserve(small) {
+            0 if self.are_learned() => {
+                let head = head.max(with_reserve(needed));
+                OpenEnds { head, tail: with_reserve(reach), in_one: true }
+            }
+            small => OpenEnds { head: head.max(small), tail: 0, in_one: true },
+        }
     }
 
     /// Leaves those of the wishes that files like this one have turned out to need, and adds the

@@ -34,7 +34,7 @@ use remembered::{BEHIND, CachedMetadata};
 use remote::address::{Address, FileLocations};
 use remote::fetch::activity::Activity;
 use remote::fetch::ledger::Phase;
-use remote::fetch::{Answer, Fetcher, RemoteFile};
+use remote::fetch::{Answer, Fetcher, OpenEnds, RemoteFile};
 use remote::near::FileMetadata;
 use remote::report::{Report, source_names, timeline};
 use remote::source::FileInfo;
@@ -138,13 +138,15 @@ impl OpenBytes {
         let first = locations.urls.first();
         let is_asked = !is_known && matches!(speculation, Speculation::Eager);
         let brought = first.filter(|_| is_asked).and_then(|url| fetcher.near().metadata(url));
-        let (head, tail) = match &speculation {
-            _ if is_known || brought.is_some() => (LINK.head(), 0),
-            Speculation::Learned(hints) => (hints.head(&locations.urls), 0),
-            _ => (LINK.head(), LINK.tail()),
+        let ends = match &speculation {
+            _ if is_known || brought.is_some() => {
+                OpenEnds { head: LINK.head(), tail: 0, in_one: false }
+            }
+            Speculation::Learned(hints) => hints.ends(&locations.urls),
+            _ => OpenEnds { head: LINK.head(), tail: LINK.tail(), in_one: false },
         };
         let locations = FileLocations { identify: Some(identify), ..locations };
-        let opening = fetcher.open(locations, head, tail, &activity);
+        let opening = fetcher.open_ends(locations, ends, &activity);
         let (mut remote, brought) = beside(opening, brought).await?;
         let mut known = known_of(remote.info().size);
         for (offset, bytes) in remote.take_delivered() {

@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use scheduler::{
-    Action, ConnectionId, Event, FileId, RequestId, Scheduler, ServerId, SourceId, SourceState,
-    WantFailure, WantId,
+    Action, ConnectionId, Event, FileId, OpenEnds, RequestId, Scheduler, ServerId, SourceId,
+    SourceState, WantFailure, WantId,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -41,7 +41,8 @@ use crate::near::memory::NearMemory;
 use crate::source::held::HeldServer;
 use crate::source::network::Network;
 use crate::source::{
-    self, Command, ConnectionEvent, ConnectionTag, DriverLink, FileEnd, FileRef, RequestTag,
+    self, BothEnds, Command, ConnectionEvent, ConnectionTag, DriverLink, FileEnd, FileRef,
+    RequestTag,
 };
 
 /// Events taken in before the scheduler's next turn, so that neither side starves.
@@ -192,11 +193,11 @@ impl Driver {
     fn take_command(&mut self, command: DriverCommand) {
         let now = self.clock.now();
         match command {
-            DriverCommand::Open { locations, head, tail, activity, early, cached, reply } => {
+            DriverCommand::Open { locations, ends, activity, early, cached, reply } => {
                 let mut state = FileState::new(activity, reply);
                 let believed = cached.as_ref().and_then(|cached| cached.believed.clone());
                 state.cached = cached.map(|cached| Cached::new(*cached));
-                self.open(locations, head, tail, early, believed, state);
+                self.open(locations, ends, early, believed, state);
             }
             DriverCommand::Want { file, group, wants, form, sink } => {
                 let group_of = Group { file, form, sink, members: Vec::new(), live: 0 };
@@ -245,8 +246,7 @@ impl Driver {
     fn open(
         &mut self,
         locations: FileLocations,
-        head: u64,
-        tail: u64,
+        ends: OpenEnds,
         early: Option<oneshot::Sender<Begun>>,
         believed: Option<Bytes>,
         mut state: FileState,
@@ -276,7 +276,7 @@ impl Driver {
             self.trace.note(Some(file.0), format!("{name} is not used: {error}"));
         }
         if let (Some(begun), Some(opening)) = (early, &mut state.opening) {
-            opening.early_head = Some(0..head);
+            opening.early_head = Some(0..ends.head);
             let source = self.servers[first].name.to_string();
             let _ = begun.send(Begun { file, source, exposure: state.exposure.clone() });
         }
@@ -287,7 +287,7 @@ impl Driver {
         }
         match believed {
             Some(head) => self.open_believed(file, head),
-            None => self.scheduler.open(now, file, head, tail),
+            None => self.scheduler.open_ends(now, file, ends),
         }
     }
 
@@ -470,9 +470,10 @@ impl Driver {
                 let part = match part {
                     scheduler::FileEnd::Head(bytes) => FileEnd::Head(bytes),
                     scheduler::FileEnd::Tail(bytes) => FileEnd::Tail(bytes),
+                    scheduler::FileEnd::Both { head, tail } => FileEnd::Both { head, tail },
                 };
                 let segments = match part {
-                    FileEnd::Head(bytes) => vec![0..bytes],
+                    FileEnd::Head(bytes) | FileEnd::Both { head: bytes, .. } => vec![0..bytes],
                     FileEnd::Tail(_) => Vec::new(),
                 };
                 self.send(request, connection, source, file, segments, |file| Command::Open {
@@ -707,6 +708,7 @@ fn budgets(config: &Config) -> scheduler::Budgets {
     scheduler::Budgets {
         memory_bytes_max: config.memory_bytes_max,
         connections_per_server_max: config.connections_max,
+        connections_for_requests_max: config.connections_for_requests_max,
         connections_initial: config.connections_initial,
         coalesces: config.coalescing,
         unreachable_after: config.connect_timeout / 5 * 4,
@@ -735,6 +737,11 @@ fn scheduler_traits(traits: &source::ServerTraits) -> scheduler::ServerTraits {
         chunk_bytes_whole: if traits.local { source::local::PIECE_BYTES } else { 0 },
         pipelined: traits.pipelined,
         suffix: traits.suffix,
+        both_ends: match traits.both_ends {
+            BothEnds::Never => scheduler::BothEnds::Never,
+            BothEnds::Untried => scheduler::BothEnds::Untried,
+            BothEnds::Served => scheduler::BothEnds::Served,
+        },
         distance_hint_rtt: traits.local.then_some(std::time::Duration::ZERO),
         request_overhead: traits.request_overhead,
         max_connections: traits.connections_max,

@@ -24,7 +24,9 @@ use super::transport::Transport;
 use crate::address::{Address, Scheme};
 use crate::error::{Error, ErrorKind};
 use crate::source::temporary_copy::disk_error;
-use crate::source::{ConnectionEvent, ConnectionTag, FileEnd, FileInfo, RequestTag, ServerTraits};
+use crate::source::{
+    BothEnds, ConnectionEvent, ConnectionTag, FileEnd, FileInfo, RequestTag, ServerTraits,
+};
 
 /// The line in answers of a server that selects entries.
 const SELECTS: HeaderName = HeaderName::from_static("farroot-select");
@@ -58,7 +60,9 @@ fn is_doubtful(job: &Job, ask: &Ask, said: &ContentRange) -> bool {
     let Some(size) = said.size else { return true };
     let asked = match (&ask.hull, job.open) {
         (Some(hull), _) => Some(hull.end),
-        (None, Some(FileEnd::Tail(bytes))) => Some(bytes.max(1)),
+        (None, Some(FileEnd::Tail(bytes) | FileEnd::Both { head: bytes, .. })) => {
+            Some(bytes.max(1))
+        }
         (None, _) => None,
     };
     size == 0 || Some(size) == asked
@@ -147,11 +151,15 @@ impl Exchange<'_> {
             if let Some(copy) = self.server.copy(&job.file) {
                 return self.through_copy(job, &copy).await;
             }
+            if job.form != Form::Several && matches!(job.open, Some(FileEnd::Both { .. })) {
+                self.one_end_at_a_time(job);
+            }
             let _turn = self.transport.turn().await?;
             job.stop_if_cancelled()?;
             let mut ask = job.ask(self.server.segments_max());
             if last.as_ref() == Some(&ask) && ask.count > 1 {
                 job.form = Form::One;
+                self.one_end_at_a_time(job);
                 ask = job.ask(1);
             }
             if last.as_ref() == Some(&ask) {
@@ -276,7 +284,9 @@ impl Exchange<'_> {
         status: StatusCode,
         error: Error,
     ) -> Outcome<Next> {
-        if ask.count > 1 && may_be_their_number(status) {
+        if job.asks_both_ends() && may_be_their_number(status) {
+            self.one_end_at_a_time(job);
+        } else if ask.count > 1 && may_be_their_number(status) {
             job.form = Form::One;
             job.refused = Some(status);
         } else if ask.header.is_none() || !may_be_any_range(status) {
@@ -300,6 +310,7 @@ impl Exchange<'_> {
         let Some(range) = content_range.range.clone() else {
             return Err(Error::new(ErrorKind::Corrupt, "the server sends no range").into());
         };
+        let both_ends = job.asks_both_ends();
         let known = self.server.info(&job.file).map(|info| info.size);
         let content_range = match known.is_some() && self.server.has_wrong_totals() {
             true => ContentRange { range: Some(range.clone()), size: None },
@@ -329,6 +340,7 @@ impl Exchange<'_> {
             (None, Some(FileEnd::Tail(bytes)), Some(size)) => {
                 range == (size.saturating_sub(bytes.max(1))..size)
             }
+            (None, Some(FileEnd::Both { .. }), Some(size)) => range.end <= size,
             (None, ..) => false,
         };
         let length = response.body().size_hint().exact();
@@ -349,7 +361,17 @@ impl Exchange<'_> {
             );
             return Err(Error::new(ErrorKind::Corrupt, text).into());
         }
+        if both_ends && range.end - range.start > job.owed().saturating_mul(2) {
+            // The ends, and all between them.
+            self.transport.abandon(response).await;
+            self.one_end_at_a_time(job);
+            return Ok(Next::Again);
+        }
         self.deliver(job, response, Reading::Run { rest: range }).await?;
+        if both_ends && !job.is_settled() {
+            self.one_end_at_a_time(job);
+            return Ok(Next::Again);
+        }
         match job.refused.take() {
             // One range alone is served: it was their number.
             Some(status) if self.server.learn_refusal(status) => self.one_range_at_a_time(),
@@ -396,7 +418,9 @@ impl Exchange<'_> {
         response: Response<Incoming>,
         boundary: &str,
     ) -> Outcome<Next> {
-        let Some(hull) = ask.hull.clone() else {
+        let both_ends = job.asks_both_ends();
+        let hull = ask.hull.clone().or(both_ends.then_some(0..u64::MAX));
+        let Some(hull) = hull else {
             let text = "the server sends several ranges when asked for the end of the file";
             return Err(Error::new(ErrorKind::Corrupt, text).into());
         };
@@ -414,6 +438,13 @@ impl Exchange<'_> {
         }
         let parser = Multipart::new(boundary, hull, ask.count);
         self.deliver(job, response, Reading::Parts(parser)).await?;
+        if both_ends {
+            match job.is_settled() {
+                true => self.send_traits(|traits| traits.both_ends = BothEnds::Served),
+                false => self.one_end_at_a_time(job),
+            }
+            return Ok(Next::Again);
+        }
         if ask.count > 1 && job.owed() == owed {
             self.one_range_at_a_time();
         }
@@ -433,6 +464,14 @@ impl Exchange<'_> {
         {
             self.learn(job, file_info(response.headers(), size)?)?;
             self.deliver(job, response, Reading::Run { rest: 0..size }).await?;
+            return Ok(Next::Again);
+        }
+        if job.asks_both_ends() {
+            if let Some(size) = size {
+                self.learn(job, file_info(response.headers(), size)?)?;
+            }
+            self.transport.abandon(response).await;
+            self.one_end_at_a_time(job);
             return Ok(Next::Again);
         }
         if ask.count > 1 {
@@ -615,11 +654,8 @@ impl Exchange<'_> {
     pub fn apply(&self, job: &mut Job, info: FileInfo) {
         match (&mut job.remaining, job.open) {
             (Some(remaining), _) => remaining.clip(info.size),
-            (none, Some(FileEnd::Tail(bytes))) => {
-                let tail = info.size.saturating_sub(bytes)..info.size;
-                *none = Some(RemainingRanges::one(tail));
-            }
-            (None, _) => {}
+            (none, Some(part)) => *none = Some(RemainingRanges::new(part.ranges(info.size))),
+            (None, None) => {}
         }
         if job.open.is_some() && !std::mem::replace(&mut job.opened, true) {
             self.driver.send(ConnectionEvent::Opened { request: job.request, info });
@@ -637,6 +673,13 @@ impl Exchange<'_> {
     fn no_suffixes(&self, job: &mut Job) {
         self.send_traits(|traits| traits.suffix = false);
         job.remaining = Some(RemainingRanges::one(0..0));
+    }
+
+    /// The server does not send both ends of a file in one answer: the driver requests the last
+    /// bytes, if it needs them.
+    fn one_end_at_a_time(&self, job: &mut Job) {
+        self.send_traits(|traits| traits.both_ends = BothEnds::Never);
+        job.leave_tail();
     }
 
     fn one_range_at_a_time(&self) {

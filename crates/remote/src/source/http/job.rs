@@ -30,7 +30,7 @@ pub struct Job {
     pub file: FileRef,
     pub open: Option<FileEnd>,
     pub question: Option<Question>,
-    /// `None`: the end of a file whose size is not known yet.
+    /// `None`: the end, or both, of a file whose size is not known yet.
     pub remaining: Option<RemainingRanges>,
     /// `Opened` has been sent.
     pub opened: bool,
@@ -59,7 +59,7 @@ impl Job {
     pub fn open(request: RequestTag, file: FileRef, part: FileEnd) -> Self {
         let remaining = match part {
             FileEnd::Head(bytes) => Some(RemainingRanges::one(0..bytes)),
-            FileEnd::Tail(_) => None,
+            FileEnd::Tail(_) | FileEnd::Both { .. } => None,
         };
         Job { open: Some(part), remaining, ..Job::fetch(request, file, Vec::new()) }
     }
@@ -95,7 +95,23 @@ impl Job {
         match (&self.remaining, self.open) {
             (Some(remaining), _) => remaining.bytes(),
             (None, Some(FileEnd::Tail(bytes))) => bytes,
+            (None, Some(FileEnd::Both { head, tail })) => head.saturating_add(tail),
             (None, _) => 0,
+        }
+    }
+
+    /// Whether its next request is for both ends of a file whose size is not known.
+    pub fn asks_both_ends(&self) -> bool {
+        self.remaining.is_none() && matches!(self.open, Some(FileEnd::Both { .. }))
+    }
+
+    /// Leaves the end of the file, of both ends that were requested, to the driver.
+    pub fn leave_tail(&mut self) {
+        let Some(FileEnd::Both { head, .. }) = self.open else { return };
+        self.open = Some(FileEnd::Head(head));
+        match &mut self.remaining {
+            Some(remaining) => remaining.clip(head),
+            None => self.remaining = Some(RemainingRanges::one(0..head)),
         }
     }
 
@@ -129,6 +145,10 @@ impl Job {
             (None, Some(FileEnd::Tail(bytes))) => {
                 let header = Some(format!("bytes=-{}", bytes.max(1)));
                 Ask { header, count: 1, hull: None }
+            }
+            (None, Some(FileEnd::Both { head, tail })) => {
+                let header = Some(format!("bytes=0-{},-{}", head.max(1) - 1, tail.max(1)));
+                Ask { header, count: 2, hull: None }
             }
             // Only the size was requested.
             _ => Ask { header: Some("bytes=0-0".into()), count: 1, hull: Some(0..1) },

@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::proxies::{Proxies, Proxy};
 use crate::source::network::Network;
 use crate::source::temporary_copy::TemporaryCopy;
-use crate::source::{ConnectionEvent, FileInfo, FileRef, ServerTraits};
+use crate::source::{BothEnds, ConnectionEvent, FileInfo, FileRef, ServerTraits};
 
 /// Multi-range requests of more would not fit into the header lines that servers take.
 const SEGMENTS_MAX: u32 = 256;
@@ -123,6 +123,7 @@ impl HttpServer {
         let HttpOrigin { name, host, port, bucket, director } = origin;
         // Servers within TLS are not offered HTTP/2: hardly one of the field does.
         let http2 = config.http2 && url.scheme() == Scheme::Http;
+        let is_s3 = bucket.is_some();
         let traits = ServerTraits {
             segments_max: SEGMENTS_MAX,
             // Parts are held back until their end has been seen.
@@ -130,6 +131,8 @@ impl HttpServer {
             request_bytes_max: 64 << 20,
             pipelined: http2,
             suffix: true,
+            // Services of S3 send one range.
+            both_ends: if is_s3 { BothEnds::Never } else { BothEnds::Untried },
             request_overhead: Duration::from_micros(300),
             local: false,
             connections_max: None,

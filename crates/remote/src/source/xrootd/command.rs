@@ -20,7 +20,9 @@ impl Session {
         match command {
             Command::Open { request, file, part } => {
                 self.latest.insert(file.tag, request);
-                let (FileEnd::Head(bytes) | FileEnd::Tail(bytes)) = part;
+                let (FileEnd::Head(bytes)
+                | FileEnd::Tail(bytes)
+                | FileEnd::Both { head: bytes, .. }) = part;
                 // Opened anew also where it is open already: the answer carries the size.
                 self.forget(file.tag);
                 let id = self.open(&file, Some(request));

@@ -33,7 +33,7 @@ use self::remembered::Remembered;
 use self::starts::Starts;
 use super::network::Network;
 use super::tls::Peer;
-use super::{ConnectionEvent, DriverLink, Server, ServerTraits};
+use super::{BothEnds, ConnectionEvent, DriverLink, Server, ServerTraits};
 use crate::address::Address;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -174,6 +174,7 @@ impl Server for XrootdServer {
             request_bytes_max: REQUEST_BYTES_MAX,
             pipelined: true,
             suffix: false,
+            both_ends: BothEnds::Never,
             request_overhead: REQUEST_OVERHEAD,
             local: false,
             connections_max: None,
