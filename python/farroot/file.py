@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 #: Classes that :class:`Tree` and :class:`RNTuple` read.
 TREE_CLASSES = ("TTree", "TNtuple", "TNtupleD")
 NTUPLE_CLASSES = ("ROOT::RNTuple", "ROOT::Experimental::RNTuple")
+#: Where the objects of a file come from, and the number and the size of the file.
+_Source = tuple[Origin, tuple[int | None, int]]
 #: Path, cycle, class and title, and why a directory could not be listed.
 _Key = tuple[str, int, str, str, str | None]
 
@@ -232,11 +234,14 @@ class Directory(NothingToClose, Explained):
         """The pairs of :meth:`items`, one by one; the next ones are on their way."""
         keys = self.keys(**filters)
         paths = [self._below(key) for key in keys]
-        contents = self._file._live().contents(paths, opaque())
+        core = self._file._live()
+        contents = core.contents(paths, opaque())
+        source = self._source_of(core)
         for key, path in zip(keys, paths, strict=True):
             found = contents.next(make)
             if found is not None:
-                yield key if cycle else key.rpartition(";")[0], self._made(path, *found)
+                made = self._made(path, *found, source)
+                yield key if cycle else key.rpartition(";")[0], made
 
     def iterclassnames(self, **filters: Any) -> Iterator[tuple[str, str]]:
         """The pairs of :meth:`classnames`, one by one."""
@@ -345,7 +350,10 @@ class Directory(NothingToClose, Explained):
             return branch
         return self._made(path, kind, value)
 
-    def _made(self, path: str, kind: str, value: Any) -> Any:
+    def _source_of(self, core: _core.File) -> _Source:
+        return Origin(self.url), (core.uuid, core.size)
+
+    def _made(self, path: str, kind: str, value: Any, source: _Source | None = None) -> Any:
         """The object that the engine has found at a path, as it is handed out."""
         if kind == "table":
             return self._file._same(path, value)
@@ -354,8 +362,8 @@ class Directory(NothingToClose, Explained):
         found = made(value)
         if isinstance(found, Object):
             core = self._file._live()
-            version = core.uuid, core.size
-            found.read_from(Origin(self.url), Stored(self._file._url, path, version))
+            origin, version = source or self._source_of(core)
+            found.read_from(origin, Stored(self._file._url, path, version))
             return found
         return _contained(self._file._live().class_at(path), found)
 

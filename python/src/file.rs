@@ -222,7 +222,13 @@ impl Contents {
     ) -> PyResult<Option<(&'static str, Py<PyAny>)>> {
         let contents = self.contents.here(py)?;
         let mut contents = contents.try_lock().ok_or_else(|| in_use(py))?;
-        let Some(next) = wait(py, &engine(py)?, contents.next())? else { return Ok(None) };
+        let next = match contents.next_decoded() {
+            Some(next) => next,
+            None => match wait(py, &engine(py)?, contents.next())? {
+                Some(next) => next,
+                None => return Ok(None),
+            },
+        };
         content(py, next.map_err(|error| exception(py, &error))?, make).map(Some)
     }
 }

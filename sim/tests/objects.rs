@@ -90,6 +90,26 @@ fn all_objects_and_trees() {
     within(took, [5.0, 7.0]);
 }
 
+/// A program that takes the objects of a listing one by one waited for a round trip for each of
+/// 500. The bytes behind an object that follows another come with it.
+#[test]
+fn all_objects_one_by_one() {
+    let took = over_both(async |engine, file| {
+        let keys = file.keys(true).await.expect("are listed");
+        let objects = keys.iter().filter(|key| key.class == "TH1C");
+        for key in objects {
+            let content = engine.content_in(file, &key.path, &Opaque::new()).await;
+            let Ok(Content::Object(objects)) = content else { panic!("no object") };
+            let number: f64 = key.path.rsplit('_').next().unwrap().parse().unwrap();
+            let Some(Value::Numbers(bins)) = objects.root().member("fArray") else {
+                panic!("{objects:?} has no bins");
+            };
+            assert_eq!(format!("{bins:?}"), format!("I8([0, {number}, 0, 0])"));
+        }
+    });
+    within(took, [56.0, 58.0]);
+}
+
 #[test]
 fn one_object() {
     let took = over_both(async |engine, file| {

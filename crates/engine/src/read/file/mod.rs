@@ -74,6 +74,8 @@ pub(crate) struct Inner {
     pub(crate) known: Arc<Mutex<Known>>,
     /// Bytes of objects among the known bytes.
     pub(crate) kept_bytes: AtomicU64,
+    /// Where the last record of an object ended that was fetched, and bytes that follow it.
+    pub(crate) behind: Mutex<(u64, Bytes)>,
     /// Those that have been looked into, by the offset of their records.
     pub(crate) directories: Mutex<BTreeMap<u64, Arc<Directory>>>,
     cached: Option<CachedMetadata>,
@@ -271,6 +273,7 @@ impl File {
             file,
             known,
             kept_bytes: AtomicU64::new(0),
+            behind: Mutex::default(),
             directories: Mutex::default(),
             cached,
             speculation,

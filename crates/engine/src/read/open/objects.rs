@@ -1,30 +1,36 @@
 //! Single objects of a file, one or many at a time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use rootfile::key::Key;
 use rootfile::object::{Objects, Opaque};
 use rootfile::{Known, Needs, Progress};
+use tokio::sync::oneshot;
 
 use crate::located::Located;
 use crate::read::core::table::Table;
 use crate::read::file::File;
 use crate::read::file::session::Session;
 use crate::read::open::table::table_in;
-use remote::Result;
 use remote::fetch::activity::Activity;
 use remote::fetch::ledger::Phase;
-use remote::fetch::{MemoryReservation, Urgency, Want, Wants};
+use remote::fetch::{Delivery, MemoryReservation, Urgency, Want, Wants};
+use remote::{Error, ErrorKind, Result};
 
 /// Bytes of objects that are kept, for those who look at one again.
 const KEPT_BYTES_MAX: u64 = 16 << 20;
 /// Bytes of objects, as they are stored and decompressed, that are asked for before they are taken.
 const AHEAD_BYTES: u64 = 64 << 20;
+
+/// Bytes of neighbouring records that are requested and decoded together.
+const TOGETHER_BYTES: u64 = 64 << 10;
+/// Such groups that are decoded before they are taken.
+const GROUPS_PER_THREAD: usize = 2;
 
 /// Present bytes of a record are worth joining to the fetched ones if they are at least this part
 /// of it: one of so many.
@@ -37,11 +43,12 @@ pub enum Content {
     Object(Objects),
 }
 
-/// The content at many paths of a file, in their order; all of it is requested ahead.
+/// The content at many paths of a file, in their order; all of it is requested ahead, and decoded
+/// ahead where threads decode.
 pub struct Contents {
     session: Session,
     file: File,
-    opaque: Opaque,
+    opaque: Arc<Opaque>,
     found: Vec<(String, Result<Key>)>,
     /// Position of the next one to be taken, and of the next one to be asked for.
     next: usize,
@@ -49,9 +56,28 @@ pub struct Contents {
     /// Bytes of those that have been asked for and not been taken.
     ahead_bytes: u64,
     wants: Wants,
-    /// Of each want, whose record it is.
-    wanted: Vec<usize>,
+    /// Of each want, whose records it has: one behind the other in the file.
+    wanted: Vec<Range<usize>>,
+    /// The first want whose records have not been given to a decoder.
+    undecoded: usize,
     here: BTreeMap<usize, (Bytes, MemoryReservation)>,
+    /// Of wants whose records are being decoded, in order.
+    decoding: VecDeque<(usize, oneshot::Receiver<DecodedGroup>)>,
+    /// What is left of the want that is taken from.
+    decoded: Option<DecodedGroup>,
+}
+
+/// The records of one want.
+struct DecodedGroup {
+    records: VecDeque<DecodedRecord>,
+    /// Until all of them have been taken.
+    _reservation: MemoryReservation,
+}
+
+enum DecodedRecord {
+    Object(Result<Objects>),
+    /// Of something else than an object.
+    Bytes(Bytes),
 }
 
 /// The content at a path of a file. Objects of `opaque` classes are left as bytes.
@@ -101,14 +127,17 @@ impl Contents {
         Ok(Contents {
             session: session.clone(),
             file: file.clone(),
-            opaque,
+            opaque: Arc::new(opaque),
             found: paths.into_iter().zip(found).collect(),
             next: 0,
             asked: 0,
             ahead_bytes: 0,
             wants: file.remote().want_metadata(Vec::new()),
             wanted: Vec::new(),
+            undecoded: 0,
             here: BTreeMap::new(),
+            decoding: VecDeque::new(),
+            decoded: None,
         })
     }
 
@@ -119,11 +148,9 @@ impl Contents {
             return None;
         }
         self.ask();
-        self.next += 1;
-        if at < self.asked {
-            self.ahead_bytes -= self.cost(at);
-        }
-        let record = match self.arrived(at).await {
+        let record = self.arrived(at).await;
+        self.take(at);
+        let record = match record {
             Ok(record) => record,
             Err(error) => return Some(Err(error)),
         };
@@ -132,28 +159,64 @@ impl Contents {
             Ok(key) => key,
             Err(error) => return Some(Err(error.clone())),
         };
+        let record = match record {
+            Some(DecodedRecord::Object(objects)) => return Some(objects.map(Content::Object)),
+            Some(DecodedRecord::Bytes(bytes)) => Some(bytes),
+            None => None,
+        };
         Some(content_of(&self.session, &self.file, path, key, record, &self.opaque).await)
+    }
+
+    /// The next one, if it is an object that has been decoded already.
+    pub fn next_decoded(&mut self) -> Option<Result<Content>> {
+        let records = &mut self.decoded.as_mut()?.records;
+        records.front().filter(|next| matches!(next, DecodedRecord::Object(_)))?;
+        let Some(DecodedRecord::Object(objects)) = records.pop_front() else { return None };
+        self.take(self.next);
+        self.ask();
+        Some(objects.map(Content::Object))
+    }
+
+    fn take(&mut self, at: usize) {
+        self.next += 1;
+        if at < self.asked {
+            self.ahead_bytes -= self.cost(at);
+        }
     }
 
     /// Asks for more, as long as not too much lies ahead.
     fn ask(&mut self) {
+        let is_due = |all: &Self| all.ahead_bytes < AHEAD_BYTES / 2 || all.asked == all.next;
+        if self.asked == self.found.len() || !is_due(self) {
+            return;
+        }
         let known = self.file.known();
-        let mut wants = Vec::new();
+        let mut wants: Vec<Want> = Vec::new();
         while self.asked < self.found.len()
             && (self.ahead_bytes < AHEAD_BYTES || self.asked == self.next)
         {
             let at = self.asked;
             self.asked += 1;
-            self.ahead_bytes += self.cost(at);
+            let cost = self.cost(at);
+            self.ahead_bytes += cost;
             let (_, Ok(key)) = &self.found[at] else { continue };
-            let lacking = match self.file.format().record(&known, key) {
+            let range = match self.file.format().record(&known, key) {
                 Ok(Progress::NeedsData(_)) if !key.is_directory() => record_range(key),
                 // Here already, or an error that is returned in its turn.
                 _ => continue,
             };
-            let cost = self.cost(at);
-            wants.push(Want { range: lacking, cost, urgency: Urgency::Hint, order: at as u64 });
-            self.wanted.push(at);
+            if let (Some(last), Some(positions)) = (wants.last_mut(), self.wanted.last_mut())
+                && positions.end == at
+                && last.range.end == range.start
+                && range.end - last.range.start <= TOGETHER_BYTES
+            {
+                last.range.end = range.end;
+                last.cost += cost;
+                positions.end = at + 1;
+                continue;
+            }
+            wants.push(Want { range, cost, urgency: Urgency::Hint, order: at as u64 });
+            self.wanted.push(at..at + 1);
         }
         if !wants.is_empty() {
             self.wants.add(wants);
@@ -166,30 +229,101 @@ impl Contents {
         key.record_len.saturating_add(key.content_len)
     }
 
+    /// The want that brings a record.
+    fn want_of(&self, at: usize) -> Option<usize> {
+        let want = self.wanted.partition_point(|positions| positions.end <= at);
+        self.wanted.get(want).filter(|positions| positions.contains(&at)).map(|_| want)
+    }
+
     /// Waits for the record that was asked for; `None` where it was not.
-    async fn arrived(&mut self, at: usize) -> Result<Option<Bytes>> {
-        let Ok(want) = self.wanted.binary_search(&at) else { return Ok(None) };
-        let remote = self.file.remote();
+    async fn arrived(&mut self, at: usize) -> Result<Option<DecodedRecord>> {
+        let Some(want) = self.want_of(at) else { return Ok(None) };
+        if self.wanted[want].start < at {
+            let group = self.decoded.as_mut();
+            // Without one, the error of the want has been returned.
+            return Ok(group.and_then(|group| group.records.pop_front()));
+        }
+        self.decoded = None;
+        let remote = self.file.remote().clone();
         let activity = Activity::within(remote.trace(), Phase::Metadata, Some(remote.tag()));
         let _waiting = activity.waiting();
-        if !self.here.contains_key(&at) {
+        if self.undecoded <= want && !self.here.contains_key(&want) {
             self.wants.promote(want..want + 1);
         }
-        loop {
-            if let Some((bytes, _permit)) = self.here.remove(&at) {
-                return Ok(Some(bytes));
+        while self.undecoded <= want {
+            if self.here.contains_key(&want) {
+                self.decode(want);
+                break;
             }
             match self.wants.next().await.transpose()? {
-                Some(delivery) => {
-                    self.here.insert(
-                        self.wanted[delivery.index],
-                        (delivery.bytes, delivery.reservation),
-                    );
-                }
+                Some(delivery) => self.note(delivery),
                 // Its error has been returned.
                 None => return Ok(None),
             }
         }
+        self.decode_ahead();
+        while let Some((first, receiver)) = self.decoding.front_mut() {
+            // A caller that stops waiting can wait again.
+            let is_it = *first == want;
+            let group = if is_it { receiver.await.ok() } else { None };
+            self.decoding.pop_front();
+            if is_it {
+                self.decoded = group;
+                break;
+            }
+        }
+        let failed = || Error::new(ErrorKind::Io, "a thread that decodes has failed");
+        let group = self.decoded.as_mut().ok_or_else(failed)?;
+        Ok(group.records.pop_front())
+    }
+
+    fn note(&mut self, delivery: Delivery) {
+        if delivery.index >= self.undecoded {
+            self.here.insert(delivery.index, (delivery.bytes, delivery.reservation));
+        }
+    }
+
+    /// Gives what has arrived to threads that decode, as far as it is taken soon.
+    fn decode_ahead(&mut self) {
+        let groups = self.file.decoders().threads() * GROUPS_PER_THREAD;
+        while self.decoding.len() < groups.max(1) {
+            if self.here.contains_key(&self.undecoded) {
+                self.decode(self.undecoded);
+                continue;
+            }
+            match self.wants.next().now_or_never() {
+                Some(Some(Ok(delivery))) => self.note(delivery),
+                // An error is returned in its turn.
+                _ => break,
+            }
+        }
+    }
+
+    /// Decodes the records of a want on another thread, if there is one.
+    fn decode(&mut self, want: usize) {
+        let Some((bytes, reservation)) = self.here.remove(&want) else { return };
+        self.undecoded = want + 1;
+        self.here = self.here.split_off(&self.undecoded);
+        let positions = self.wanted[want].clone();
+        let keys = self.found[positions].iter().filter_map(|(_, key)| key.as_ref().ok());
+        let keys: Vec<Key> = keys.cloned().collect();
+        let file = self.file.clone();
+        let opaque = self.opaque.clone();
+        let (sender, receiver) = oneshot::channel();
+        self.decoding.push_back((want, receiver));
+        self.file.decoders().spawn(move || {
+            let begin = keys.first().map_or(0, |key| key.offset);
+            let records = keys.iter().map(|key| {
+                let start = (key.offset - begin) as usize;
+                let record = bytes.slice(start..start + key.record_len as usize);
+                match file.format().is_object(key) {
+                    true => DecodedRecord::Object(file.object_in(key, &record, &opaque)),
+                    false => DecodedRecord::Bytes(record),
+                }
+            });
+            let records = records.collect();
+            let _ = sender.send(DecodedGroup { records, _reservation: reservation });
+        });
     }
 }
 
@@ -285,6 +419,11 @@ impl File {
         if let Progress::Ready(record) = self.format().record(&known, key).map_err(located)? {
             return Ok(record);
         }
+        let (follows, behind) = self.behind(key);
+        if let Some(record) = behind {
+            self.keep(key, &record);
+            return Ok(record);
+        }
         let remote = self.remote();
         let activity = Activity::within(remote.trace(), Phase::Metadata, Some(remote.tag()));
         let _waiting = activity.waiting();
@@ -293,7 +432,12 @@ impl File {
             // All of it in one piece need not be joined.
             own = known.without_bytes();
         }
-        let lacking = own.missing(record_range(key));
+        let mut lacking = own.missing(record_range(key));
+        let end = record_range(key).end;
+        if let (true, Some(last)) = (follows, lacking.last_mut().filter(|last| last.end == end)) {
+            let more = key.offset.saturating_add(TOGETHER_BYTES).min(self.size());
+            last.end = last.end.max(more);
+        }
         // Shared bytes would be copied as soon as more arrive.
         drop(known);
         for (offset, bytes) in remote.fetch(&lacking).await? {
@@ -302,6 +446,28 @@ impl File {
         let record = own.get(record_range(key)).ok_or_else(|| {
             located(rootfile::Error::corrupt("a record that ends behind the file").at(key.offset))
         })?;
+        let all = lacking.last().filter(|_| follows).map_or(end, |last| last.end.max(end));
+        *self.inner.behind.lock() = (end, own.get(end..all).unwrap_or_default());
+        self.keep(key, &record);
+        Ok(record)
+    }
+
+    /// Whether the record of a key lies behind the one that was fetched last, as when a program
+    /// takes the objects of a listing one by one; and the record, where it came with that one.
+    fn behind(&self, key: &Key) -> (bool, Option<Bytes>) {
+        let mut behind = self.inner.behind.lock();
+        let (at, bytes) = &mut *behind;
+        let follows = *at == key.offset && key.record_len <= TOGETHER_BYTES / 2;
+        let len = usize::try_from(key.record_len).unwrap_or(usize::MAX);
+        if !follows || len > bytes.len() || len == 0 {
+            return (follows, None);
+        }
+        *at += key.record_len;
+        (follows, Some(bytes.split_to(len)))
+    }
+
+    /// Keeps the record of an object, for those who look at it again.
+    fn keep(&self, key: &Key, record: &Bytes) {
         let kept = &self.inner.kept_bytes;
         let kept_before = kept.fetch_add(key.record_len, Ordering::Relaxed);
         if kept_before.saturating_add(key.record_len) <= KEPT_BYTES_MAX {
@@ -309,7 +475,6 @@ impl File {
         } else {
             kept.fetch_sub(key.record_len, Ordering::Relaxed);
         }
-        Ok(record)
     }
 
     /// Keeps bytes of the file.
