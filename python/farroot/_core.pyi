@@ -151,6 +151,10 @@ class Source:
     def fill(self, instance: Any) -> None:
         """Calls the object's ``fill`` or ``lack``, once."""
 
+    def find(self, name: str, apart: dict[int, Any], default: Any) -> Any:
+        """A member, its own or that of a base class, without the others, which is kept in `apart`;
+        the default where it is not there, or not without them."""
+
     @property
     def record(self) -> Any:
         """Where the record is that the object is in."""

@@ -6,6 +6,7 @@ first; ``flow`` adds the bins below and above.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ import numpy as np
 from . import _html
 from ._imports import package
 from .errors import Error, InvalidArgumentError, OutOfRangeError, UnsupportedError
-from .objects import Object
+from .objects import NOTHING, Object
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -268,9 +269,8 @@ class Histogram(Binned):
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        if plain := re.fullmatch(r"TH([123])[CSIFDL]", self.classname):
-            number = int(plain[1])
-        else:
+        number = _axes_of(self.classname)
+        if number is None:
             number = next(n for n in (3, 2, 1) if self.inherits(f"TH{n}"))
         return self._first_axes(number)
 
@@ -464,8 +464,19 @@ def ratio(above: Any, below: Any) -> NDArray[np.float64]:
     return np.asarray(np.divide(above, below, out=np.zeros(len(above)), where=below != 0))
 
 
+@functools.cache
+def _axes_of(classname: str) -> int | None:
+    """How many axes histograms of one of ROOT's own classes have; None of other classes."""
+    plain = re.fullmatch(r"TH([123])[CSIFDL]", classname)
+    return int(plain[1]) if plain else None
+
+
 def _array_part(histogram: Object) -> NDArray[Any]:
     """The numbers of the ``TArray`` that a histogram derives from."""
+    if _axes_of(histogram.classname) is not None:
+        alone: Any = histogram._alone("fArray")
+        if alone is not NOTHING:
+            return np.asarray(alone)
     for name, member in histogram._known().items():
         if name.startswith("TArray"):
             # Of a column of histograms, where base classes are members.

@@ -28,7 +28,7 @@ class Filling(Protocol):
 #: Attributes of an object that are there when it has been filled.
 _READ = frozenset(("_members", "_bases", "_lacking", "_stored"))
 #: Where there is no member.
-_NOTHING = object()
+NOTHING = object()
 #: Threads wait here for an object that another thread fills. All objects share it: it is held only
 #: to look whether one is filled, not while one is.
 _FILLED = threading.Condition()
@@ -103,6 +103,7 @@ class Object(Public):
         try:
             source.fill(self)
             known["_filled_by"] = source
+            known.pop("_apart", None)
         except BaseException:
             known["_source"] = source
             raise
@@ -254,21 +255,33 @@ class Object(Public):
 
     def __getitem__(self, name: str) -> Any:
         found = self._find(name)
-        if found is _NOTHING:
+        if found is NOTHING:
             raise self._no_such(name)
         return _plain(found)
 
     def _find(self, name: object) -> Any:
         """A member as it was read, its own or that of a base class."""
+        alone = self._alone(name)
+        if alone is not NOTHING:
+            return alone
         known = self._known()
         if name in known:
             return known[name]
         bases = (base for base in self._bases if isinstance(base, Object))
         found = (base._find(name) for base in bases)
-        first = next((each for each in found if each is not _NOTHING), _NOTHING)
-        if first is _NOTHING and isinstance(name, str) and "::" in name:
-            return self._told_apart().get(name, _NOTHING)
+        first = next((each for each in found if each is not NOTHING), NOTHING)
+        if first is NOTHING and isinstance(name, str) and "::" in name:
+            return self._told_apart().get(name, NOTHING)
         return first
+
+    def _alone(self, name: object) -> Any:
+        """The same of an object that has not been filled, without the other members: of many
+        histograms few are looked at. ``NOTHING`` where all of them have to be looked at."""
+        known = self.__dict__
+        source = known.get("_source")
+        if type(source) is _core.Source and type(name) is str:
+            return source.find(name, known.setdefault("_apart", {}), NOTHING)
+        return NOTHING
 
     def _no_such(self, name: str) -> KeyInFileError:
         return KeyInFileError(f"no member is called {name!r} in a {self._classname}")
@@ -284,10 +297,10 @@ class Object(Public):
     def get(self, name: str, default: Any = None) -> Any:
         """The member of that name, or the default."""
         found = self._find(name)
-        return default if found is _NOTHING else _plain(found)
+        return default if found is NOTHING else _plain(found)
 
     def __contains__(self, name: object) -> bool:
-        return self._find(name) is not _NOTHING
+        return self._find(name) is not NOTHING
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.all_members)
@@ -310,6 +323,9 @@ class Object(Public):
 
     def _text(self, name: str) -> str:
         """A member as a string; empty where there is none, or none that could be read."""
+        alone = self._alone(name)
+        if alone is not NOTHING and (text := str(_plain(alone))):
+            return text
         if name in self._members:
             return str(_plain(self._members[name]))
         found = (base._text(name) for base in self._bases if isinstance(base, Object))

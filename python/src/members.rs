@@ -60,6 +60,30 @@ impl Source {
         *self.record.place.lock() = Some(place);
     }
 
+    /// A member by its name, its own or that of a base class, which is kept in `apart`; `default`
+    /// where it is not there, or not without filling the object.
+    fn find<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        apart: &Bound<'py, PyDict>,
+        default: Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let objects = self.record.objects.lock();
+        let Some((owner, member)) = objects.get(self.id).place(name) else { return Ok(default) };
+        let place = place(owner, member);
+        let value = objects.get(owner).value_at(member);
+        // Numbers are copied only once.
+        let value = if apart.contains(place)? { None } else { Some(value.clone()) };
+        drop(objects);
+        let Some(value) = value else { return Ok(apart.get_item(place)?.unwrap_or(default)) };
+        let made = into_python(py, value, &|id| self.record.instance(py, id))?;
+        // Another thread may have been faster.
+        let made = apart.call_method1("setdefault", (place, made))?;
+        self.record.objects.lock().take_value(owner, member);
+        Ok(made)
+    }
+
     /// Fills its object, once.
     fn fill(&self, py: Python<'_>, instance: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut objects = self.record.objects.lock();
@@ -67,8 +91,17 @@ impl Source {
         let bases: Vec<ObjectId> = objects.get(self.id).bases().collect();
         let members = objects.take_members(self.id);
         drop(objects);
-        let instance_of = |id| self.record.instance(py, id);
-        let filled = fill(instance, unread, &members, &bases, &instance_of);
+        let apart = instance.getattr("__dict__")?.cast_into::<PyDict>()?.get_item("_apart")?;
+        let apart = apart.map(|apart| apart.cast_into::<PyDict>()).transpose()?;
+        let instance_of = |id| {
+            let instance = self.record.instance(py, id)?;
+            if let (true, Some(apart)) = (bases.contains(&id), &apart) {
+                instance.setattr("_apart", apart)?;
+            }
+            Ok(instance)
+        };
+        let apart = apart.as_ref().map(|apart| (self.id, apart));
+        let filled = fill(instance, unread, &members, &bases, apart, &instance_of);
         if filled.is_err() {
             // For the next attempt.
             self.record.objects.lock().put_members(self.id, members);
@@ -123,7 +156,7 @@ fn all_at_once(
         let unread = objects.get(*id).unread().cloned();
         let bases: Vec<ObjectId> = objects.get(*id).bases().collect();
         let members = objects.take_members(*id);
-        fill(&made[id.position()], unread, &members, &bases, &instance_of)?;
+        fill(&made[id.position()], unread, &members, &bases, None, &instance_of)?;
     }
     let record = Record::new(objects, make);
     for id in ids {
@@ -159,6 +192,11 @@ fn complex<'py>(
     }
 }
 
+/// The key of a member that was given out before its object was filled.
+fn place(owner: ObjectId, member: usize) -> u64 {
+    (owner.position() as u64) << 32 | member as u64
+}
+
 type InstanceOf<'f, 'py> = &'f dyn Fn(ObjectId) -> PyResult<Bound<'py, PyAny>>;
 
 fn fill<'py>(
@@ -166,6 +204,7 @@ fn fill<'py>(
     unread: Option<Unread>,
     members: &[(Arc<str>, Value)],
     bases: &[ObjectId],
+    apart: Option<(ObjectId, &Bound<'py, PyDict>)>,
     instance_of: InstanceOf<'_, 'py>,
 ) -> PyResult<()> {
     let py = instance.py();
@@ -174,15 +213,33 @@ fn fill<'py>(
         return Ok(());
     }
     let own = PyDict::new(py);
-    for (name, member) in members {
+    for (at, (name, member)) in members.iter().enumerate() {
         // Its own members only.
-        if !matches!(member, Value::Object(id) if bases.contains(id)) {
-            own.set_item(PyString::intern(py, name), value(py, member, instance_of)?)?;
+        if matches!(member, Value::Object(id) if bases.contains(id)) {
+            continue;
         }
+        let given = match apart {
+            Some((owner, apart)) => apart.get_item(place(owner, at))?,
+            None => None,
+        };
+        let member = given.map_or_else(|| value(py, member, instance_of), Ok)?;
+        own.set_item(PyString::intern(py, name), member)?;
     }
     let bases = bases.iter().map(|base| instance_of(*base)).collect::<PyResult<Vec<_>>>()?;
     instance.call_method1("fill", (own, bases))?;
     Ok(())
+}
+
+/// As [`value`], of a value that is not needed any more.
+fn into_python<'py>(
+    py: Python<'py>,
+    value: Value,
+    instance_of: InstanceOf<'_, 'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    match value {
+        Value::Numbers(numbers) => columns::flat(py, numbers),
+        other => self::value(py, &other, instance_of),
+    }
 }
 
 fn value<'py>(

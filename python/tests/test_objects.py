@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ import pytest
 import uproot
 
 import farroot
-from farroot.objects import Graph, Object
+from farroot.objects import NOTHING, Graph, Object
 
 #: Classes that are read in ways of their own.
 TABLES = ("TTree", "TNtuple", "TNtupleD", "TDirectory", "TDirectoryFile", "ROOT::RNTuple")
@@ -100,6 +101,40 @@ def test_a_histogram_that_uproot_wrote(nested: Path) -> None:
     assert repr(histogram) == "<TH1D 'hist'>"
     # The same from its address at once.
     assert farroot.open(f"{nested}:one/hist").values().sum() == 10
+
+
+def test_a_member_taken_alone_is_that_of_the_filled_object(tmp_path: Path) -> None:
+    """Of many histograms the engine makes only those members that are asked for. The others come
+    later, beside the same ones, changes in place included; pickles have all of them."""
+    path = tmp_path / "many.root"
+    contents = [np.histogram(np.arange(9.0) + k, bins=4 + k) for k in range(5)]
+    with uproot.recreate(path) as out:
+        for number, one in enumerate(contents):
+            out[f"in/h{number}"] = one
+    for name, histogram in farroot.open(path).items(filter_classname="TH1*"):
+        filled = farroot.open(path)[name]
+        filled.all_members  # noqa: B018
+        for each in filled:
+            # The number of items of an array is its own.
+            if each == "fN":
+                continue
+            alone = farroot.open(path)[name]
+            assert alone._alone(each) is not NOTHING
+            assert "_members" not in alone.__dict__
+            assert repr(alone[each]) == repr(filled[each])
+            assert alone[each] is alone[each] or not isinstance(alone[each], np.ndarray | Object)
+        squares, axis = histogram["fSumw2"], histogram["fXaxis"]
+        if len(squares):
+            squares[0] = 77
+        np.testing.assert_array_equal(histogram.all_members["fSumw2"], squares)
+        assert histogram["fSumw2"] is squares
+        assert histogram["fXaxis"] is axis
+        assert "_apart" not in histogram.__dict__
+        again = pickle.loads(pickle.dumps(farroot.open(path)[name]))
+        np.testing.assert_array_equal(again.values(flow=True), filled.values(flow=True))
+        assert again.all_members.keys() == filled.all_members.keys()
+        assert histogram.get("fNothing") is None
+        assert histogram.name == filled.name
 
 
 def test_wrong_names_and_arguments(nested: Path) -> None:

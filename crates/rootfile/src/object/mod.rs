@@ -143,6 +143,13 @@ impl Objects {
         object.layout.members.iter().map(|member| member.name.clone()).zip(values).collect()
     }
 
+    /// Takes the value of one of its members, at a place that [`ObjectRef::place`] has found: the
+    /// member is null then.
+    pub fn take_value(&mut self, id: ObjectId, member: usize) -> Value {
+        let value = self.objects[id.position()].values.get_mut(member);
+        value.map_or(Value::Null, |value| std::mem::replace(value, Value::Null))
+    }
+
     /// Gives an object back the members that were taken from it.
     pub fn put_members(&mut self, id: ObjectId, members: Vec<(Arc<str>, Value)>) {
         self.objects[id.position()].values = members.into_iter().map(|(_, value)| value).collect();
@@ -212,6 +219,39 @@ impl<'a> ObjectRef<'a> {
             Some(at) => Some((self.id, at)),
             None => self.bases().find_map(|base| self.objects.get(base).base_position(class)),
         }
+    }
+
+    /// The place of a member, its own or that of a base class: the object that has it, and its
+    /// position there. `None` also where that cannot be said without an object that was not read,
+    /// or whose members have been taken.
+    pub fn place(self, name: &str) -> Option<(ObjectId, usize)> {
+        self.place_or_end(name).ok().flatten()
+    }
+
+    fn place_or_end(self, name: &str) -> std::result::Result<Option<(ObjectId, usize)>, ()> {
+        let object = self.object();
+        if object.unread.is_some() || object.values.len() != object.layout.members.len() {
+            return Err(());
+        }
+        let mut members = object.layout.members.iter().zip(&object.values);
+        let own = members.rposition(|(member, value)| {
+            let is_base = matches!((&member.kind, value), (MemberKind::Base(..), Value::Object(_)));
+            *member.name == *name && !is_base
+        });
+        if let Some(at) = own {
+            return Ok(Some((self.id, at)));
+        }
+        for base in self.bases() {
+            if let Some(found) = self.objects.get(base).place_or_end(name)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The value at such a place.
+    pub fn value_at(self, member: usize) -> &'a Value {
+        self.object().values.get(member).unwrap_or(&Value::Null)
     }
 
     /// Another object of the same record.
