@@ -34,8 +34,8 @@ fn seeds() -> Vec<Vec<u8>> {
     let other = "T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU";
     let keys = format!(
         r#"{{"keys": [{{"kty": "EC", "crv": "P-256", "kid": "1", "use": "sig", "x": "{point}",
-        "y": "{other}"}}, {{"kty": "RSA", "kid": "2", "n": "{}", "e": "AQAB"}}]}}"#,
-        "q".repeat(342)
+        "y": "{other}"}}, {{"kty": "RSA", "kid": "2", "n": "{}Q", "e": "AQAB"}}]}}"#,
+        "q".repeat(341)
     )
     .replace('\n', " ");
     let claims = r#"{"iss": "https://issuer.example/", "sub": "ada", "aud":
