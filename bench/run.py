@@ -58,7 +58,7 @@ EXPERIMENTS: dict[str, Bench] = {
 
 @dataclass(frozen=True)
 class Wanted:
-    """The options of a call: which runs, and what becomes of them."""
+    """The options of a call: which experiments run, and whether their records are written."""
 
     runs: int | None = None
     peers: str | None = None

@@ -40,7 +40,7 @@ NODE_BYTES_MAX = soak_site.MEMORY_BYTES + 300_000_000
 
 @dataclass
 class Verdict:
-    """What the run has found; `wrong` and `unexpected` have to stay empty."""
+    """The answers of the run; `wrong` and `unexpected` have to stay empty."""
 
     outcomes: Counter = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)

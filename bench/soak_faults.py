@@ -14,7 +14,7 @@ from soak_data import Files
 
 #: Between two faults, so that each is told apart, and clients recover.
 REST_S = 6.0
-#: A proxy takes this long to see what a fault has ended.
+#: A proxy takes this long to see that a fault is over.
 AFTER_S = 3.0
 
 
@@ -130,7 +130,7 @@ class Faults:
         filler.unlink()
 
     def cache_damaged(self) -> None:
-        """Other bytes in the middle of what a node has cached."""
+        """Other bytes in the middle of the cache of a node."""
         node = self.node()
         files: list[Path] = []
         for number in range(soak_site.DISKS):

@@ -1,4 +1,4 @@
-"""The jobs of soak.py: which client reads which files, and what its answers mean."""
+"""The jobs of soak.py: which client reads which files, and the meaning of its answers."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ class Jobs:
     def url(self, kind: str, file: SoakFile) -> str:
         is_http, is_closed = kind in HTTP, file.folder == "closed"
         names = {"open": soak_site.OPEN_ROOT, "closed": soak_site.CLOSED_ROOT}
-        # xrootd's answers over HTTP have no version; they mix that of the name with bytes of the one
-        # that is still open.
+        # xrootd's answers over HTTP have no version; they mix the size of the new one with bytes of
+        # the one that is still open.
         may_be_http = is_http and file.folder == "open" and not file.spare
         if file.folder == "mount":
             origin = f"file://{self.site.at}/mount/{file.name}"
@@ -181,6 +181,6 @@ class Jobs:
         is_expected = (
             ("file replaced" in during)
             or ("token expired" in during and job.token == "good")
-            or (job.kind in WITHOUT_RETRIES and during & NODE_FAULTS)
+            or (job.kind in WITHOUT_RETRIES and during & (NODE_FAULTS | ORIGIN_FAULTS))
         )
         return ("expected" if is_expected else "unexpected"), error

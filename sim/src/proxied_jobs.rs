@@ -1,9 +1,9 @@
 //! Many jobs that read the same files, from the server or through proxies near them.
 //!
-//! Jobs are those of [`jobs`](crate::jobs); each requests a cluster, waits, and works, as with ROOT.
-//! A proxy is the production engine, which watches the files and keeps a cache on a disk; between
-//! it and the jobs there is a link of ten gigabits a second. Several proxies are a cluster, which
-//! sends each job to one of them.
+//! Jobs are those of [`jobs`](crate::jobs); each requests a cluster, waits, and works, as with
+//! ROOT. A proxy is the production engine, which watches the files and keeps a cache on a disk;
+//! between it and the jobs there is a link of ten gigabits a second. Several proxies are a cluster,
+//! which sends each job to one of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};

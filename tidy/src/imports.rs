@@ -58,14 +58,15 @@ const ALLOWED: [(&str, &[&str], &str); 15] = [
     ),
     (
         "sim",
-        &["mutex", "xrootd", "rootfile", "scheduler", "credentials", "remote", "engine"],
+        &["mutex", "xrootd", "rootfile", "scheduler", "credentials", "remote", "engine", "serve"],
         "the simulator runs the production code",
     ),
     ("lab", &[], "the link does not know what runs over it"),
     (
         "fuzz",
-        &["xrootd", "rootfile", "scheduler", "credentials", "remote", "engine"],
-        "decoders live in the leaves, those of HTTP in `remote`, that of selected entries in `engine`",
+        &["xrootd", "rootfile", "scheduler", "credentials", "remote", "engine", "serve"],
+        "decoders live in the leaves, those of HTTP in `remote`, that of selected entries in `engine`, \
+         that of tokens in `serve`",
     ),
     ("tidy", &[], "rules are about text"),
 ];

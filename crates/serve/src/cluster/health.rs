@@ -24,8 +24,8 @@ use super::{ClusterInner, Node};
 const CHECK: Duration = Duration::from_millis(400);
 /// The same after the end of a connection.
 const CHECK_AGAIN: Duration = Duration::from_millis(50);
-/// A node that takes longer than this is down. Together with [`CHECK`] clients are sent to a machine
-/// that has died for less than a second.
+/// A node that takes longer than this is down. Together with [`CHECK`], clients are sent to a dead
+/// machine for less than a second.
 const ANSWER: Duration = Duration::from_millis(500);
 /// After this time, all other nodes know that a node takes no more clients.
 pub const NOTICED: Duration = CHECK.saturating_add(ANSWER);
@@ -33,8 +33,7 @@ pub const NOTICED: Duration = CHECK.saturating_add(ANSWER);
 const RESOLVED: Duration = Duration::from_secs(10);
 const UNRESOLVED: Duration = Duration::from_secs(1);
 
-/// A connection to another node, for all its checks. If the node's process dies, the connection ends
-/// at once.
+/// A connection to another node, for all its checks. It ends as soon as the node's process dies.
 struct NodeConnection {
     requests: SendRequest<String>,
     end: JoinHandle<()>,

@@ -221,7 +221,8 @@ impl FarFiles {
         };
         let network: Arc<dyn Network> = match is_shared {
             true => {
-                let (elsewhere, anywhere) = (network(false), network(true));
+                let elsewhere = network(false);
+                let anywhere = network(true);
                 Arc::new(ListedOnly { elsewhere, anywhere, origins: origins.clone() })
             }
             false => Arc::new(network(true)),

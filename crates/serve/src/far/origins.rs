@@ -124,8 +124,7 @@ mod tests {
         };
         for (origin, is_allowed) in [("root://localhost", true), ("*", false)] {
             let origins = vec![format!("{origin}:{port}").parse().unwrap()];
-            let (elsewhere, anywhere) = (network(false), network(true));
-            let listed = ListedOnly { elsewhere, anywhere, origins };
+            let listed = ListedOnly { elsewhere: network(false), anywhere: network(true), origins };
             let connected = listed.connect("localhost", port).await;
             assert_eq!(connected.is_ok(), is_allowed, "{origin}: {:?}", connected.err());
         }
