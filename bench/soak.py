@@ -141,10 +141,11 @@ def shown(result: dict) -> None:
     print(f"node {peak / 1e6:.0f} MB; ended by themselves: {result['ended'] or 'none'}")
 
 
-def write_record(result: dict) -> None:
+def write_record(result: dict, at: Path) -> None:
     about = "a site's cache under load, with faults"
     record = {"about": about, "figure": "outcomes", "machine": machine.facts(), **result}
-    (HERE / "record" / "soak.json").write_text(json.dumps(record, indent=1) + "\n")
+    text = json.dumps(record, indent=1)
+    (HERE / "record" / "soak.json").write_text(text.replace(str(at), "") + "\n")
 
 
 def main() -> None:
@@ -175,7 +176,7 @@ def main() -> None:
             shutil.rmtree(at, ignore_errors=True)
     shown(result)
     if options.record:
-        write_record(result)
+        write_record(result, at)
     (HERE.parent / "build").mkdir(exist_ok=True)
     (HERE.parent / "build" / "soak.json").write_text(json.dumps(result, indent=1))
     is_right = not (result["wrong"] or result["unexpected"] or result["ended"])
