@@ -482,11 +482,11 @@ def soak() -> str:
     for line in one["table"]:
         cells = [str(line[name]) for name in names]
         rows.append([shown(line["client"]), *cells, f"{line['slowest_s']:.1f}"])
-    faults = ", ".join(f"{name} ({count})" for name, count in one["faults"].items())
+    faults = [["fault", "times"], *([name, str(count)] for name, count in one["faults"].items())]
     peak = max(one["node_peak_bytes"].values()) / 1e6
-    said = f"{one['seconds']} s, seed {one['seed']}: {faults}. Largest node: {peak:.0f} MB."
+    said = f"It took {one['seconds']} s, with seed {one['seed']}. Largest node: {peak:.0f} MB."
     facts = facts_of(("soak",), "../")
-    return f"{table(rows)}\n\n{wrapped(f'{facts} {said}')}"
+    return f"{table(rows)}\n\n{table(faults)}\n\n{wrapped(f'{facts} {said}')}"
 
 
 def near() -> str:
