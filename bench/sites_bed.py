@@ -32,18 +32,22 @@ xrd.tls {at}/host.pem {at}/server/host.key
 xrd.tlsca certdir {at}/certificates
 xrootd.tls all
 """
+#: Of a server that reads with tokens of the issuer.
+TOKENS = """\
+xrootd.seclib libXrdSec.so
+sec.protocol ztn
+sec.protbind * only ztn
+ofs.authorize 1
+ofs.authlib ++ libXrdAccSciTokens.so config={at}/scitokens.conf
+acc.authdb {at}/authdb
+"""
 SERVERS = {
     "plain": (PLAIN, ""),
     "token": (
         TOKEN,
         TLS
+        + TOKENS
         + f"""\
-xrootd.seclib libXrdSec.so
-sec.protocol ztn
-sec.protbind * only ztn
-ofs.authorize 1
-ofs.authlib ++ libXrdAccSciTokens.so config={{at}}/scitokens.conf
-acc.authdb {{at}}/authdb
 http.header2cgi Authorization authz
 xrd.protocol http:{HTTPS} libXrdHttp.so
 """,
@@ -112,10 +116,7 @@ def make(at: Path) -> None:
 
 def make_certificates(at: Path) -> None:
     subject = "/C=XX/O=Bench/CN="
-    ca = ("basicConstraints=critical,CA:TRUE", "keyUsage=keyCertSign,cRLSign")
-    more = [word for extension in ca for word in ("-addext", extension)]
-    made = ("-out", at / "ca.pem", "-subj", f"{subject}CA")
-    openssl("req", "-x509", *key(at / "ca.key"), *made, *more)
+    make_authority(at, subject)
     signed(at, "host", f"{subject}{HOST}", f"subjectAltName=DNS:{HOST}", issuer="ca")
     usage = "keyUsage=critical,digitalSignature,keyEncipherment"
     signed(at, "user", f"{subject}Ada", usage, issuer="ca")
@@ -123,10 +124,18 @@ def make_certificates(at: Path) -> None:
     signed(at, "proxy", f"{subject}Ada/CN=1234567", info, issuer="user")
     parts = ("proxy.pem", "proxy.key", "user.pem")
     private(at / "x509up", "".join((at / name).read_text() for name in parts))
+    (at / "gridmap").write_text(f'"{subject}Ada" ada\n')
+
+
+def make_authority(at: Path, subject: str) -> None:
+    """A CA, which is also in the folder of certificates, by the hashes of its name."""
+    ca = ("basicConstraints=critical,CA:TRUE", "keyUsage=keyCertSign,cRLSign")
+    more = [word for extension in ca for word in ("-addext", extension)]
+    made = ("-out", at / "ca.pem", "-subj", f"{subject}CA")
+    openssl("req", "-x509", *key(at / "ca.key"), *made, *more)
     for option in ("-subject_hash", "-subject_hash_old"):
         name = openssl("x509", "-noout", option, "-in", at / "ca.pem").decode().strip()
         shutil.copy(at / "ca.pem", at / "certificates" / f"{name}.0")
-    (at / "gridmap").write_text(f'"{subject}Ada" ada\n')
 
 
 def key(path: Path) -> tuple[str | Path, ...]:
@@ -154,8 +163,9 @@ def private(path: Path, text: str) -> None:
     path.chmod(0o600)
 
 
-def make_token(at: Path) -> None:
-    """A token of an issuer whose keys libscitokens finds in its cache, and does not ask for."""
+def make_issuer(at: Path) -> dict[str, str]:
+    """An issuer whose keys libscitokens finds in its cache, and does not ask for. Returns its key
+    as a JWK."""
     openssl("ecparam", "-genkey", "-name", "prime256v1", "-noout", "-out", at / "issuer.key")
     point = openssl("ec", "-in", at / "issuer.key", "-pubout", "-outform", "DER")[-64:]
     known = {"kty": "EC", "crv": "P-256", "kid": "1", "alg": "ES256", "use": "sig"}
@@ -171,13 +181,23 @@ def make_token(at: Path) -> None:
         "default_user = xrootd\n"
     )
     (at / "authdb").write_text("")
+    return known
+
+
+def make_token(at: Path) -> None:
+    make_issuer(at)
     now = int(time.time())
     claims = {"iss": ISSUER, "sub": "ada", "aud": "ANY", "ver": "scitoken:2.0", "jti": "1"}
     claims |= {"scope": "read:/", "iat": now, "nbf": now - 60, "exp": now + 86_400}
+    private(at / "token", signed_token(at, claims))
+
+
+def signed_token(at: Path, claims: dict) -> str:
+    """A token with these claims, signed by the issuer, and a newline."""
     head = {"alg": "ES256", "typ": "JWT", "kid": "1"}
     body = ".".join(text(json.dumps(part).encode()) for part in (head, claims))
     signature = openssl("dgst", "-sha256", "-sign", at / "issuer.key", given=body.encode())
-    private(at / "token", f"{body}.{text(two_numbers(signature))}\n")
+    return f"{body}.{text(two_numbers(signature))}\n"
 
 
 def two_numbers(der: bytes) -> bytes:

@@ -12,7 +12,7 @@ from pathlib import Path
 import soak_site
 from soak_data import Files
 
-#: Between two faults, so that each is told apart, and clients recover.
+#: Clients recover between two faults, and an error belongs to one of them.
 REST_S = 6.0
 #: A proxy takes this long to see that a fault is over.
 AFTER_S = 3.0
@@ -78,11 +78,7 @@ class Faults:
         return self.site.servers[self.chance.choice(("open", "closed"))]
 
     def node_killed(self) -> None:
-        node = self.node()
-        node.kill()
-        self.wait(4)
-        node.start()
-        self.site.wait_for(node)
+        self.killed(self.node(), 4)
 
     def node_restarted(self) -> None:
         node = self.node()
@@ -98,14 +94,17 @@ class Faults:
         self.stopped(self.node(), 3)
 
     def origin_killed(self) -> None:
-        origin = self.origin()
-        origin.kill()
-        self.wait(3)
-        origin.start()
-        self.site.wait_for(origin)
+        self.killed(self.origin(), 3)
 
     def origin_stopped(self) -> None:
         self.stopped(self.origin(), 4)
+
+    def killed(self, server: soak_site.Server, seconds: float) -> None:
+        """For so many seconds."""
+        server.kill()
+        self.wait(seconds)
+        server.start()
+        self.site.wait_for(server)
 
     def stopped(self, server: soak_site.Server, seconds: float) -> None:
         server.send(signal.SIGSTOP)

@@ -8,14 +8,14 @@ import os
 import shutil
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sites_bed import key, openssl, private, signed, text, two_numbers
+import sites_bed
+from sites_bed import TOKENS, make_authority, make_issuer, private, signed, signed_token
 
 NODES = ("n1.soak", "n2.soak", "n3.soak")
 #: All nodes.
@@ -32,8 +32,6 @@ PORT, OPEN_PORT, CLOSED_PORT, HTTP_PORT = 1094, 2094, 2095, 8080
 OPEN_ROOT, CLOSED_ROOT = f"root://{OPEN}:{OPEN_PORT}", f"roots://{CLOSED}:{CLOSED_PORT}"
 OPEN_HTTP = f"http://{OPEN}:{HTTP_PORT}"
 ISSUER = "https://issuer.soak/"
-#: xrootd keeps keys of issuers in a cache, so nothing answers at this address.
-ORIGIN_ISSUER = "https://localhost:9443/issuer"
 AUDIENCE = "https://wlcg.cern.ch/jwt/v1/any"
 DISKS, DISK_BYTES = 2, 160_000_000
 START_S = 20.0
@@ -47,7 +45,8 @@ all.pidpath {{at}}/server/open
 xrd.port {OPEN_PORT}
 xrd.protocol http:{HTTP_PORT} libXrdHttp.so
 """
-CLOSED_XROOTD = f"""\
+CLOSED_XROOTD = (
+    f"""\
 all.export / r/o
 oss.localroot {{at}}/closed
 all.adminpath {{at}}/server/closed
@@ -56,13 +55,9 @@ xrd.port {CLOSED_PORT}
 xrd.tls {{at}}/host.pem {{at}}/server/host.key
 xrd.tlsca certdir {{at}}/certificates
 xrootd.tls all
-xrootd.seclib libXrdSec.so
-sec.protocol ztn
-sec.protbind * only ztn
-ofs.authorize 1
-ofs.authlib ++ libXrdAccSciTokens.so config={{at}}/scitokens.conf
-acc.authdb {{at}}/authdb
 """
+    + TOKENS
+)
 NODE = """\
 address = "{address}"
 port = {port}
@@ -206,51 +201,29 @@ class Site:
 
     def make_certificates(self) -> None:
         subject = "/C=XX/O=Soak/CN="
-        ca = ("basicConstraints=critical,CA:TRUE", "keyUsage=keyCertSign,cRLSign")
-        more = [word for extension in ca for word in ("-addext", extension)]
-        made = ("-out", self.at / "ca.pem", "-subj", f"{subject}CA")
-        openssl("req", "-x509", *key(self.at / "ca.key"), *made, *more)
+        make_authority(self.at, subject)
         names = sorted({name for names in ADDRESSES.values() for name in names})
         alternative = ",".join(f"DNS:{name}" for name in names)
         signed(self.at, "host", f"{subject}{CACHE}", f"subjectAltName={alternative}", issuer="ca")
-        for option in ("-subject_hash", "-subject_hash_old"):
-            name = openssl("x509", "-noout", option, "-in", self.at / "ca.pem").decode().strip()
-            shutil.copy(self.at / "ca.pem", self.at / "certificates" / f"{name}.0")
 
     def make_issuers(self) -> None:
-        openssl("ecparam", "-genkey", "-name", "prime256v1", "-noout", "-out", self.at / "es.key")
-        der = openssl("ec", "-in", self.at / "es.key", "-pubout", "-outform", "DER")
-        known = {"kty": "EC", "crv": "P-256", "kid": "1", "alg": "ES256", "use": "sig"}
-        known |= {"x": text(der[-64:-32]), "y": text(der[-32:])}
-        (self.at / "issuer.jwks").write_text(json.dumps({"keys": [known]}))
-        keys = {"jwks": {"keys": [known]}, "expires": 4_000_000_000, "next_update": 4_000_000_000}
-        with sqlite3.connect(self.at / "cache/scitokens/scitokens_cpp.sqllite") as cache:
-            columns = "issuer text UNIQUE PRIMARY KEY NOT NULL, keys text NOT NULL"
-            cache.execute(f"CREATE TABLE keycache ({columns})")
-            cache.execute("INSERT INTO keycache VALUES (?, ?)", (ORIGIN_ISSUER, json.dumps(keys)))
-        (self.at / "scitokens.conf").write_text(
-            f"[Global]\naudience = ANY\n[Issuer soak]\nissuer = {ORIGIN_ISSUER}\n"
-            "base_path = /\ndefault_user = xrootd\n"
-        )
-        (self.at / "authdb").write_text("")
+        keys = {"keys": [make_issuer(self.at)]}
+        (self.at / "issuer.jwks").write_text(json.dumps(keys))
         self.renew_node_token(86_400)
         for name, seconds in (("good", 86_400), ("expired", -100)):
             self.write_token(self.at / "tokens" / name, ISSUER, AUDIENCE, "storage.read:/", seconds)
 
     def renew_node_token(self, seconds: int) -> None:
         """The token that nodes show to the origin."""
-        self.write_token(self.at / "node.token", ORIGIN_ISSUER, "ANY", "read:/", seconds)
+        self.write_token(self.at / "node.token", sites_bed.ISSUER, "ANY", "read:/", seconds)
 
     def write_token(self, at: Path, issuer: str, audience: str, scope: str, seconds: int) -> None:
         now = int(time.time())
         claims = {"iss": issuer, "sub": "ada", "aud": audience, "jti": "1", "scope": scope}
         claims |= {"iat": now - 3600, "nbf": now - 3600, "exp": now + seconds}
         claims |= {"ver": "scitoken:2.0"} if audience == "ANY" else {"wlcg.ver": "1.0"}
-        head = {"alg": "ES256", "typ": "JWT", "kid": "1"}
-        body = ".".join(text(json.dumps(part).encode()) for part in (head, claims))
-        signature = openssl("dgst", "-sha256", "-sign", self.at / "es.key", given=body.encode())
         fresh = at.with_suffix(".fresh")
-        private(fresh, f"{body}.{text(two_numbers(signature))}\n")
+        private(fresh, signed_token(self.at, claims))
         fresh.rename(at)
 
     def mount_disk(self, node: str, number: int) -> None:
