@@ -13,8 +13,8 @@ pub const TARGET: Target =
 const AUDIENCE: &str = "https://cache.example";
 const NOW: u64 = 1_800_000_000;
 
-/// Keys, head, claims and signature in lines. Nobody has a private key of the seeds, so no token is
-/// valid.
+/// The input has the keys, and a token's head, claims and signature, a line each. Nobody has the
+/// private keys of the seeds, so the decoder accepts no token.
 pub fn run(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
         let _ = UncheckedToken::parse(text);
@@ -26,7 +26,10 @@ pub fn run(data: &[u8]) {
     let Ok(token) = UncheckedToken::parse(&text) else { return };
     let known = keys.has(token.key_id());
     let claims = token.claims(&keys, &[AUDIENCE.to_owned()], NOW);
-    assert!(claims.is_err(), "a token that nobody has signed, its key known: {known}");
+    assert!(
+        claims.is_err(),
+        "the decoder accepts a token that nobody has signed (its key is known: {known})"
+    );
 }
 
 fn seeds() -> Vec<Vec<u8>> {

@@ -8,11 +8,13 @@ use bytes::{BufMut, Bytes};
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
 
+use crate::source::http::selected::WINDOW_BYTES;
+
 /// Connections that bring the metadata of a file.
 pub const PARTS: usize = super::CONNECTIONS_MAX;
-/// Bytes of each part: TCP sends ten segments of a new connection at first. A shorter part is
-/// filled up, so that the connection's next answer begins with twice as many.
-pub const PART_BYTES: usize = 13_000;
+/// Bytes of each part: those of a connection's first round trip. A shorter part is filled up, so
+/// that the connection's next answer begins with twice as many.
+pub const PART_BYTES: usize = WINDOW_BYTES;
 /// In front of a part: a number of the whole, and the part's length.
 const HEAD_BYTES: usize = 12;
 /// Bytes of all parts.

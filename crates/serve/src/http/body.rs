@@ -47,7 +47,7 @@ pub enum Rest {
 #[derive(Debug)]
 pub struct SelectedEntries {
     pub answer: Box<Answer>,
-    /// The client is told behind the stream why it has no end.
+    /// The client reads trailers: the server sends it there the reason for a stream without an end.
     pub takes_trailers: bool,
 }
 

@@ -34,7 +34,7 @@ const ERROR: &str = "farroot-error";
 const CODING: &str = "zstd";
 /// Most bytes of an answer that a new connection of TCP sends in the first round trip, without its
 /// head: ten segments.
-const WINDOW_BYTES: usize = 13_000;
+pub const WINDOW_BYTES: usize = 13_000;
 /// Bytes of a refusal that are read for its message.
 const REFUSAL_BYTES_MAX: usize = 4096;
 /// The error for a server that knows no such requests.
