@@ -67,7 +67,12 @@ class Proxy:
                 return
             at = target if method == "CONNECT" else urlsplit(target).netloc
             host, _, port = at.rpartition(":")
-            with socket.create_connection((host.strip("[]"), int(port))) as server:
+            try:
+                server = socket.create_connection((host.strip("[]"), int(port)))
+            except OSError:
+                # A late client of a server that has ended.
+                return
+            with server:
                 if method == "CONNECT":
                     client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
                 else:
