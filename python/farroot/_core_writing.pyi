@@ -60,6 +60,7 @@ class FileOptions:
         memory_bytes: int | None,
         reproducible: bool,
         checkpoint_bytes: int | None,
+        shared: bool,
     ) -> Self: ...
 
 @final

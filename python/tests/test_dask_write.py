@@ -13,6 +13,8 @@ import pytest
 import uproot
 
 import farroot
+from farroot.writing import writable
+from farroot.writing._options import Options
 
 from .same import same_awkward
 from .skips import need_dask, need_dask_awkward
@@ -77,6 +79,23 @@ def test_other_collections_and_rntuples(tmp_path: Path) -> None:
     again = farroot.dask_write(delayed[:1], tmp_path / "list-tree")
     assert farroot.open(f"{again[0]}:tree").num_entries == 2
     assert not [path for path in (tmp_path / "list-tree").iterdir() if ".part" in path.name]
+
+
+def test_a_task_that_runs_twice_at_the_same_time(tmp_path: Path) -> None:
+    """As where Dask starts the task of a worker again that it takes for lost."""
+    need_dask()
+    import dask
+
+    path = tmp_path / "part0.root"
+
+    def partition() -> dict[str, Any]:
+        return {"x": np.arange(3)}
+
+    with writable.begin_shared(str(path), Options()) as slow:
+        slow["tree"] = partition()
+        assert farroot.dask_write([dask.delayed(partition)()], tmp_path) == [str(path)]
+    assert os.listdir(tmp_path) == ["part0.root"]
+    assert farroot.open(f"{path}:tree")["x"].array().tolist() == [0, 1, 2]
 
 
 def test_a_partition_that_fails_leaves_no_file(tmp_path: Path) -> None:

@@ -57,6 +57,21 @@ def test_workers_write_parts_of_one_file(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["all.root"]
 
 
+def test_a_part_is_written_twice_at_the_same_time(tmp_path: Path) -> None:
+    """As where a scheduler starts a slow task again: each writer ends, and the part counts once.
+
+    Regression: the second one failed, as another writer had the part.
+    """
+    output = farroot.SharedOutput(tmp_path / "all.root")
+    first = output.part(0)
+    write(output, 0)
+    with first as file:
+        file["n"] = {"x": np.arange(3)}
+        write(output, 0)
+    assert output.commit(1).tables == {"n": 3}, "of the writer that ended last"
+    assert os.listdir(tmp_path) == ["all.root"]
+
+
 def test_a_part_that_is_not_counted_is_left(tmp_path: Path) -> None:
     output = farroot.SharedOutput(tmp_path / "all.root")
     write(output, 0)

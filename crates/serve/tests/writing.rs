@@ -156,7 +156,7 @@ async fn a_file_has_one_writer() {
     let mut writer = first.create(&url, CreateOptions::default()).await.unwrap();
     writer.write(0, content(2 << 20).into(), false).await.unwrap();
     writer.sync().await.unwrap();
-    let options = CreateOptions { overwrite: true, in_place: true, size: None };
+    let options = CreateOptions { overwrite: true, in_place: true, ..CreateOptions::default() };
     let mut other = second.create(&url, options).await.unwrap();
     let tried = async {
         other.write(0, Bytes::from_static(b"other"), false).await?;

@@ -17,7 +17,7 @@ from . import tables
 from ._arguments import text
 from ._folders import FolderAddress
 from ._options import DEFAULT_COMPRESSION, Options
-from .writable import recreate
+from .writable import begin_shared
 
 if TYPE_CHECKING:
     from .._addresses import Address
@@ -132,7 +132,8 @@ class _PartWriter:
         options = dict(self.table_options)
         if self.make == "mkrntuple":
             options["description"] = options.pop("title")
-        with recreate(self.folder.file(name), **self.options) as file:
+        # A scheduler starts a task again that a lost or slow worker may still run.
+        with begin_shared(self.folder.file(name), Options.of(self.options)) as file:
             getattr(file, self.make)(self.table, data, **options)
         # Without the secrets of the address.
         return f"{self.folder.folder}/{name}"

@@ -15,7 +15,7 @@ from ..merging import Merged, merge
 from ._arguments import count
 from ._folders import FolderAddress
 from ._options import Options
-from .writable import recreate
+from .writable import begin_shared
 
 if TYPE_CHECKING:
     from .._addresses import Address
@@ -82,7 +82,8 @@ class SharedOutput:
         Args:
             number: Of the part, from 0: that of the partition whose events it has.
         """
-        return recreate(self._place(count(number, "number", 0)), **self._options)
+        place = self._place(count(number, "number", 0))
+        return begin_shared(place, Options.of(self._options))
 
     def _place(self, number: int) -> str:
         return self._folder.file(f"{number:0{_DIGITS}}.root")

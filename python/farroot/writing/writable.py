@@ -137,6 +137,14 @@ def update(path: Address | Any, **options: Any) -> WritableDirectory:
     return file.root_directory
 
 
+def begin_shared(path: Any, options: Options) -> WritableDirectory:
+    """Begins a file that others, also of this process, may write at the same time: the last that is
+    closed keeps the name."""
+    address, copy = place(path, is_read=False)
+    core = _core.FileOutput.create(address, True, options.core(shared=True))
+    return WritableFile(address, core, options, copy).root_directory
+
+
 def _begin(path: Any, overwrite: bool, options: Options) -> WritableDirectory:
     address, copy = place(path, is_read=False)
     if copy is None:

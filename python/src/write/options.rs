@@ -25,6 +25,7 @@ impl FileOptions {
         memory_bytes: Option<usize>,
         reproducible: bool,
         checkpoint_bytes: Option<u64>,
+        shared: bool,
     ) -> PyResult<Self> {
         let options = WriteOptions {
             title,
@@ -33,6 +34,7 @@ impl FileOptions {
             memory_bytes,
             reproducible,
             checkpoint: checkpoint_bytes,
+            shared,
             ..WriteOptions::default()
         };
         Ok(FileOptions { options })

@@ -11,6 +11,8 @@ pub struct WriteOptions {
     pub overwrite: bool,
     /// Writes under the final name from the beginning, for places that take no other.
     pub in_place: bool,
+    /// Other writers may have the file at the same time: the last that finishes keeps the name.
+    pub shared: bool,
     /// Of the file (`fTitle`).
     pub title: String,
     /// Of objects, and of tables that have no other. ZSTD of level 5 means ROOT's size class.
@@ -49,6 +51,7 @@ impl Default for WriteOptions {
         WriteOptions {
             overwrite: false,
             in_place: false,
+            shared: false,
             title: String::new(),
             compression: Compression::new(CompressionAlgorithm::Zstd, 5),
             threads: None,

@@ -78,8 +78,8 @@ impl FileOutput {
             datime,
         });
         let file = file.located(url.to_string())?;
-        let WriteOptions { overwrite, in_place, .. } = options;
-        let create = CreateOptions { overwrite, in_place, size: None };
+        let WriteOptions { overwrite, in_place, shared, .. } = options;
+        let create = CreateOptions { overwrite, in_place, shared, size: None };
         let upload = session.remote().create(address, create).await?;
         let trace = session.remote().trace().clone();
         Ok(Self::start(file, upload, session.decoders().clone(), trace, options, false))

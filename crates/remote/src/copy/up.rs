@@ -75,7 +75,7 @@ impl Remote {
         let file = self.open_bytes_at(locations).await?;
         let size = file.info().size;
         let CopyOptions { overwrite, in_place, .. } = *options;
-        let create = CreateOptions { overwrite, in_place, size: Some(size) };
+        let create = CreateOptions { overwrite, in_place, shared: false, size: Some(size) };
         let mut upload = self.create(&target, create).await?;
         progress(size, 0);
         let mut bytes = InOrder::of(&file, self.config().memory_bytes_max);

@@ -43,6 +43,9 @@ pub struct CreateOptions {
     /// Writes under the final name from the beginning, for places that take no other: the earlier
     /// file is lost at once.
     pub in_place: bool,
+    /// Other writers may have the file at the same time: the last that finishes keeps the name. For
+    /// work that is given out twice, whose results are the same.
+    pub shared: bool,
     /// Bytes that the file will have, where that is known: a server may keep room for them.
     pub size: Option<u64>,
 }

@@ -68,7 +68,7 @@ struct Disk {
 /// Where it is, and how it ends.
 enum Place {
     /// Beside its name.
-    Beside { part: Temporary, overwrite: bool },
+    Beside { part: Temporary, options: CreateOptions },
     /// Under its name, which goes where it is abandoned.
     Under(Temporary),
     /// In a file that was there.
@@ -136,8 +136,8 @@ fn create_at(target: &Path, options: CreateOptions) -> Result<LocalFile> {
             (file, Place::Under(Temporary::new(target.clone())))
         }
         false => {
-            let (file, part) = beside(&target)?;
-            (file, Place::Beside { part, overwrite: options.overwrite })
+            let (file, part) = beside(&target, options)?;
+            (file, Place::Beside { part, options })
         }
     };
     Ok(LocalFile::of(file, target, place))
@@ -166,7 +166,9 @@ fn check_there(target: &FolderEntry, options: CreateOptions) -> Result<()> {
         return Err(Error::target_is_there());
     }
     // A file that its owner has protected is not replaced, and neither is one that is written to.
-    lock(&target.open_to_write().map_err(|error| cannot_begin(target, &error))?)
+    let file = target.open_to_write().map_err(|error| cannot_begin(target, &error))?;
+    // A writer that has given it the name has it locked for a moment longer.
+    if options.shared { Ok(()) } else { lock(&file) }
 }
 
 fn check_regular(there: &Metadata) -> Result<()> {
@@ -348,14 +350,14 @@ impl Disk {
     /// Gives a whole file its name.
     fn give_name(&self) -> Result<()> {
         match std::mem::replace(&mut *self.place.lock(), Place::Over) {
-            Place::Beside { part, overwrite } => {
+            Place::Beside { part, options } => {
                 if !part.entry().names(&self.file) {
                     // The file of this name is another program's now.
                     part.keep();
                     return Err(self.changed());
                 }
+                let overwrite = options.overwrite;
                 if overwrite {
-                    let options = CreateOptions { overwrite, ..CreateOptions::default() };
                     check_there(&self.target, options)?;
                 }
                 let dressed = disk::dress(&self.file, overwrite.then_some(&self.target));
@@ -365,7 +367,7 @@ impl Disk {
                     false => name_new(part, &self.target),
                 };
                 named.map_err(|error| cannot_name(&self.target, &error))?;
-                if !self.has_name() {
+                if !(options.shared || self.has_name()) {
                     return Err(self.changed());
                 }
                 self.target.sync_folder();

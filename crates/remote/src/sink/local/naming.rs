@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 
-use super::super::NAME_LEN_MAX;
+use super::super::{CreateOptions, NAME_LEN_MAX};
 use super::{cannot_begin, is_written};
 use crate::disk::{CHANCE_LEN, FolderEntry, Temporary, is_unsupported};
 use crate::error::{Error, Result};
@@ -16,7 +16,7 @@ const TRIES: u32 = 100;
 
 /// A new file beside the target, `.NAME.CHANCE.part`, locked. Files that writers of the same target
 /// have left behind are removed.
-pub fn beside(target: &FolderEntry) -> Result<(File, Temporary)> {
+pub fn beside(target: &FolderEntry, options: CreateOptions) -> Result<(File, Temporary)> {
     let wrong = |error: &io::Error| cannot_begin(target, error);
     let prefix = part_prefix(target);
     for _ in 0..TRIES {
@@ -29,7 +29,7 @@ pub fn beside(target: &FolderEntry) -> Result<(File, Temporary)> {
         // Another writer may take it for one that was left, until it is locked.
         let is_ours = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
         if is_ours && file.metadata().map_err(|error| wrong(&error))?.nlink() > 0 {
-            remove_left(target, part.entry())?;
+            remove_left(target, part.entry(), options)?;
             return Ok((file, part));
         }
     }
@@ -73,7 +73,7 @@ pub fn remove_held(target: &FolderEntry) {
 }
 
 /// Removes the parts that writers of the same target have left which have ended.
-fn remove_left(target: &FolderEntry, ours: &FolderEntry) -> Result<()> {
+fn remove_left(target: &FolderEntry, ours: &FolderEntry, options: CreateOptions) -> Result<()> {
     for part in parts(target) {
         if part.name() == ours.name() {
             continue;
@@ -81,6 +81,7 @@ fn remove_left(target: &FolderEntry, ours: &FolderEntry) -> Result<()> {
         let Ok(other) = part.open_own() else { continue };
         match other.try_lock() {
             Ok(()) => drop(part.remove()),
+            Err(TryLockError::WouldBlock) if options.shared => {}
             Err(TryLockError::WouldBlock) => return Err(is_written()),
             Err(TryLockError::Error(_)) => {}
         }

@@ -5,8 +5,10 @@ use super::naming::{held_text, name_held, name_over};
 use super::*;
 use crate::sink::Upload;
 
-const NEW: CreateOptions = CreateOptions { overwrite: false, in_place: false, size: None };
+const NEW: CreateOptions =
+    CreateOptions { overwrite: false, in_place: false, shared: false, size: None };
 const OVER: CreateOptions = CreateOptions { overwrite: true, ..NEW };
+const SHARED: CreateOptions = CreateOptions { shared: true, ..OVER };
 
 /// Names in a folder, in their order.
 fn names(folder: &Path) -> Vec<String> {
@@ -250,6 +252,29 @@ async fn one_writer_has_a_file() {
     assert_eq!(names(folder.path()), [".f.root.notes.part", "f.root"]);
 }
 
+/// Regression: work that was given out twice failed with "another writer has this file" where both
+/// workers wrote at the same time.
+#[tokio::test]
+async fn writers_share_a_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("f.root");
+    let mut first = begin(&target, SHARED).await.unwrap();
+    let mut second = begin(&target, SHARED).await.unwrap();
+    first.write(0, Bytes::from_static(b"first"), false).await.unwrap();
+    second.write(0, Bytes::from_static(b"second"), false).await.unwrap();
+    assert_eq!(names(folder.path()).len(), 2, "each has a temporary file");
+    let third = begin(&target, OVER).await.unwrap_err();
+    assert!(third.to_string().contains("another writer"), "it shares with nobody: {third}");
+    second.finish().await.unwrap();
+    first.finish().await.unwrap();
+    assert_eq!(fs::read(&target).unwrap(), b"first", "of the last that finished");
+    assert_eq!(names(folder.path()), ["f.root"]);
+    // While a writer that has given its file the name has it open for a moment longer.
+    let open = File::open(&target).unwrap();
+    open.lock().unwrap();
+    begin(&target, SHARED).await.unwrap().finish().await.unwrap();
+}
+
 #[tokio::test]
 async fn links_are_followed() {
     let folder = tempfile::tempdir().unwrap();
@@ -322,7 +347,7 @@ async fn an_error_of_the_disk_comes_with_a_later_write_and_removes_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(".f.root.part");
     fs::write(&path, "").unwrap();
-    let place = Place::Beside { part: Temporary::new(entry(&path)), overwrite: true };
+    let place = Place::Beside { part: Temporary::new(entry(&path)), options: OVER };
     let file = File::open(&path).unwrap();
     let mut upload = upload(LocalFile::of(file, entry(&folder.path().join("f.root")), place), 0);
     let piece = Bytes::from(vec![0; RUN_BYTES / 2]);
@@ -344,7 +369,7 @@ async fn an_error_of_waiting_for_the_disk_is_not_lost() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(".f.root.part");
     fs::write(&path, "").unwrap();
-    let place = Place::Beside { part: Temporary::new(entry(&path)), overwrite: true };
+    let place = Place::Beside { part: Temporary::new(entry(&path)), options: OVER };
     let file = File::options().write(true).open("/dev/null").unwrap();
     let mut upload = upload(LocalFile::of(file, entry(&folder.path().join("f.root")), place), 0);
     let piece = Bytes::from(vec![0; RUN_BYTES]);

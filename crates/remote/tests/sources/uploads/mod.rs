@@ -18,7 +18,8 @@ pub fn content(size: usize) -> Vec<u8> {
 }
 
 /// Replaces a file that is there.
-pub const OVER: CreateOptions = CreateOptions { overwrite: true, in_place: false, size: None };
+pub const OVER: CreateOptions =
+    CreateOptions { overwrite: true, in_place: false, shared: false, size: None };
 
 /// Writes a file as a writer of ROOT files does: forward, in pieces of this many bytes, and then
 /// its first 100 once more.
