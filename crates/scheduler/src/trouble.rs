@@ -104,11 +104,8 @@ impl Scheduler {
             self.fail_source(request.source, failure);
             return;
         }
-        opening.resting = true;
         let pause = self.budgets.backoff(opening.attempts).max(failure.after.unwrap_or_default());
-        let name = self.new_name();
-        let at = self.now.saturating_add(pause);
-        self.resting.insert((at, name), Resting::Open { file: request.file });
+        self.rest_open(request.file, pause);
     }
 
     /// Limits the connections of a server to `allowed`; `None` removes this limit. Those beyond it
@@ -227,13 +224,31 @@ impl Scheduler {
             && let Some(opening) = &mut state.opening
         {
             opening.in_flight = opening.in_flight.saturating_sub(1);
-            opening.attempts += u32::from(how != Return::Now);
             opening.todo.push(part);
-            if opening.attempts >= self.budgets.attempts_max {
-                self.fail_source(request.source, Failure::LATER);
+            // All connections of a server that has died end at the same moment: those that are met
+            // before the pause is over count once.
+            if how != Return::Now && !opening.resting {
+                opening.attempts += 1;
+                let attempts = opening.attempts;
+                match attempts >= self.budgets.attempts_max {
+                    true => self.fail_source(request.source, Failure::LATER),
+                    false if others => {}
+                    false => self.rest_open(request.file, self.budgets.backoff(attempts - 1)),
+                }
             }
         }
         self.refresh(request.file);
+    }
+
+    /// Sends no part of an open for a while.
+    fn rest_open(&mut self, file: FileId, pause: Time) {
+        let Some(state) = self.files.get_mut(&file) else { return };
+        let Some(opening) = &mut state.opening else { return };
+        opening.resting = pause > Time::ZERO;
+        if opening.resting {
+            let name = self.new_name();
+            self.resting.insert((self.now.saturating_add(pause), name), Resting::Open { file });
+        }
     }
 
     /// A source does not say whether it has the file.

@@ -111,6 +111,33 @@ fn a_refused_port_is_an_error_after_a_few_tries() {
     assert!(hand.now <= ms(2_000), "{:?}", hand.now);
 }
 
+/// Regression: an open used its five tries within milliseconds, one on each connection that a
+/// killed server left behind, where the server next to it would have answered after a moment.
+#[test]
+fn connections_that_end_together_cost_an_open_one_try() {
+    let mut hand = Hand::new(Budgets::default());
+    hand.scheduler.update_server(hand.now, hand.server, ServerTraits::default());
+    hand.scheduler.open(hand.now, hand.file, 1000, 1000);
+    let mut out = hand.drain();
+    let mut tries = Vec::new();
+    while out.events.is_empty() {
+        if out.opens.is_empty() && out.connects.is_empty() {
+            out = hand.sleep();
+        }
+        for (connection, _) in std::mem::take(&mut out.connects) {
+            hand.scheduler.handle_connected(hand.now, connection);
+        }
+        // Each ends as it is met.
+        if let Some((_, connection, _)) = out.opens.first() {
+            tries.push(hand.now.as_millis());
+            hand.scheduler.handle_disconnected(hand.now, *connection, LATER);
+        }
+        out = hand.drain();
+    }
+    tries.dedup();
+    assert_eq!(tries, [0, 100, 300, 700]);
+}
+
 #[test]
 fn a_server_that_never_answers_is_given_up_when_the_first_connection_times_out() {
     let mut hand = Hand::new(Budgets::default());
