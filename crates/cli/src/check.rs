@@ -55,8 +55,8 @@ pub fn run(arguments: &CheckArguments) -> Outcome {
 }
 
 fn line(file: &str, finding: &Finding) -> String {
-    let Finding { severity, offset, what } = finding;
+    let Finding { severity, offset, message } = finding;
     let severity = severity.to_string();
     let file = without_secrets(file);
-    json!({"file": file, "offset": offset, "severity": severity, "what": what}).to_string()
+    json!({"file": file, "offset": offset, "severity": severity, "what": message}).to_string()
 }

@@ -123,13 +123,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// An error at this place.
-    pub fn corrupt(&self, what: impl Into<String>) -> Error {
-        Error::corrupt(what).at(self.offset())
+    pub fn corrupt(&self, message: impl Into<String>) -> Error {
+        Error::corrupt(message).at(self.offset())
     }
 
     /// An error at this place.
-    pub fn unsupported(&self, what: impl Into<String>) -> Error {
-        Error::unsupported(what).at(self.offset())
+    pub fn unsupported(&self, message: impl Into<String>) -> Error {
+        Error::unsupported(message).at(self.offset())
     }
 
     /// Reads the next number of four bytes without moving.

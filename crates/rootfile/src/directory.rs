@@ -53,11 +53,11 @@ impl DirectoryRecord {
         if (self.directory_offset, self.name_len) == (offset, name_len) {
             return Ok(());
         }
-        let what = format!(
+        let message = format!(
             "a directory at {offset}, its names {name_len} bytes long, that says {} and {}",
             self.directory_offset, self.name_len
         );
-        Err(Error::corrupt(what).at(offset))
+        Err(Error::corrupt(message).at(offset))
     }
 }
 
@@ -119,14 +119,14 @@ fn listed_keys(record: &Bytes, offset: u64) -> Result<Vec<Key>> {
     // and a wrong fNbytes; its fObjlen is right.
     let is_here = own.offset == offset || own.offset == 0;
     if !is_here || own.key_len.checked_add(own.content_len) != Some(record.len() as u64) {
-        let what = format!(
+        let message = format!(
             "a list of {} bytes at {offset} whose key says {} + {} at {}",
             record.len(),
             own.key_len,
             own.content_len,
             own.offset
         );
-        return Err(Error::corrupt(what).at(offset));
+        return Err(Error::corrupt(message).at(offset));
     }
     let mut cursor = Cursor::new(record, offset);
     cursor.skip(usize::try_from(own.key_len).unwrap_or(usize::MAX))?;

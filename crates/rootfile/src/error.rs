@@ -41,20 +41,20 @@ impl Error {
     pub fn new(kind: ErrorKind) -> Self {
         Error { kind, offset: None, path: String::new() }
     }
-    pub fn corrupt(what: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Corrupt(what.into()))
+    pub fn corrupt(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Corrupt(message.into()))
     }
-    pub fn checksum(what: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Checksum(what.into()))
+    pub fn checksum(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Checksum(message.into()))
     }
-    pub fn unsupported(what: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Unsupported(what.into()))
+    pub fn unsupported(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Unsupported(message.into()))
     }
-    pub fn limit(what: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Limit(what.into()))
+    pub fn limit(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Limit(message.into()))
     }
-    pub fn not_found(what: impl Into<String>) -> Self {
-        Self::new(ErrorKind::NotFound(what.into()))
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NotFound(message.into()))
     }
     /// Records where; the innermost position wins.
     #[must_use]
@@ -65,16 +65,16 @@ impl Error {
     /// Adds a note to the message.
     #[must_use]
     pub fn noting(mut self, note: &str) -> Self {
-        let (ErrorKind::Corrupt(what)
-        | ErrorKind::Checksum(what)
-        | ErrorKind::Unsupported(what)
-        | ErrorKind::Limit(what)
-        | ErrorKind::NotFound(what)) = &mut self.kind
+        let (ErrorKind::Corrupt(message)
+        | ErrorKind::Checksum(message)
+        | ErrorKind::Unsupported(message)
+        | ErrorKind::Limit(message)
+        | ErrorKind::NotFound(message)) = &mut self.kind
         else {
             return self;
         };
-        what.push_str("; ");
-        what.push_str(note);
+        message.push_str("; ");
+        message.push_str(note);
         self
     }
     /// Puts `outer` in front of the path.

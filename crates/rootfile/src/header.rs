@@ -61,8 +61,8 @@ impl Header {
         let mut cursor = Cursor::new(bytes, 0);
         if bytes.get(..4) != Some(b"root") {
             let start = bytes[..bytes.len().min(8)].escape_ascii().to_string();
-            let what = format!("not a ROOT file: it starts with \"{start}\", not with \"root\"");
-            return Err(Error::corrupt(what).at(0));
+            let message = format!("not a ROOT file: it starts with \"{start}\", not with \"root\"");
+            return Err(Error::corrupt(message).at(0));
         }
         cursor.skip(4)?;
         let marked = cursor.i32()?;
@@ -100,18 +100,18 @@ impl Header {
 
     fn check(self) -> Result<Header> {
         if self.begin < 40 || self.begin > self.end {
-            let what = format!("first record at {}, end at {}", self.begin, self.end);
-            return Err(Error::corrupt(what).at(8));
+            let message = format!("first record at {}, end at {}", self.begin, self.end);
+            return Err(Error::corrupt(message).at(8));
         }
         let some = self.infos_offset != 0 && self.info_len != 0;
         let fits =
             self.infos_offset.checked_add(self.info_len).is_some_and(|stop| stop <= self.end);
         if some && (!fits || self.infos_offset < self.begin) {
-            let what = format!(
+            let message = format!(
                 "streamer infos of {} bytes at {} in a file that ends at {}",
                 self.info_len, self.infos_offset, self.end
             );
-            return Err(Error::corrupt(what).at(8));
+            return Err(Error::corrupt(message).at(8));
         }
         Ok(self)
     }

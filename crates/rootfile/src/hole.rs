@@ -20,7 +20,7 @@ pub(crate) fn in_front(bytes: &[u8], len_min: usize) -> Option<String> {
 /// An error of decompressing these bytes, which says where there are zeros among them.
 pub(crate) fn noted(error: Error, compressed: &[u8]) -> Error {
     match amid(compressed) {
-        Some(what) => error.noting(&what),
+        Some(note) => error.noting(&note),
         None => error,
     }
 }

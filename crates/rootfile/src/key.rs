@@ -83,8 +83,8 @@ impl Key {
     /// # Errors
     /// `Corrupt` where there are zeros, or a key of another length than it says.
     pub fn of_record(record: &Bytes, offset: u64) -> Result<Key> {
-        if let Some(what) = hole::in_front(record, KEY_LEN_MIN) {
-            return Err(Error::corrupt(what).at(offset));
+        if let Some(message) = hole::in_front(record, KEY_LEN_MIN) {
+            return Err(Error::corrupt(message).at(offset));
         }
         let mut cursor = Cursor::new(record, offset);
         let key = Key::read(&mut cursor)?;
@@ -92,8 +92,9 @@ impl Key {
         // More than a key is in front of a basket's content.
         let is_whole = key.key_len == length || key.key_len > length && key.class == "TBasket";
         if !is_whole {
-            let what = format!("a record with a key of {length} bytes that says {}", key.key_len);
-            return Err(Error::corrupt(what).at(offset));
+            let message =
+                format!("a record with a key of {length} bytes that says {}", key.key_len);
+            return Err(Error::corrupt(message).at(offset));
         }
         Ok(key)
     }
@@ -126,7 +127,9 @@ impl Key {
             .or_else(|| text("name", &own.name, &self.name))
             .or_else(|| text("title", &own.title, &self.title));
         match difference {
-            Some(what) => Err(Error::corrupt(format!("a record of {what}")).at(self.offset)),
+            Some(difference) => {
+                Err(Error::corrupt(format!("a record of {difference}")).at(self.offset))
+            }
             None => Ok(()),
         }
     }

@@ -157,7 +157,7 @@ fn elements_that_are_not_there_or_too_many() {
 
 #[test]
 fn collections_whose_ends_go_backwards_or_beyond() {
-    for (ends, what) in [
+    for (ends, expected) in [
         ([3, 2], "run backwards"),
         ([1, 4], "elements 3 to 4 of a column lack"),
         ([1, u32::MAX], "of a column lack"),
@@ -172,7 +172,7 @@ fn collections_whose_ends_go_backwards_or_beyond() {
         forged.column(CHAR, 8, text, 3, b"abc");
         for path in ["list", "text"] {
             let error = unread(&forged, path);
-            assert!(error.contains(what), "{path}: {error}");
+            assert!(error.contains(expected), "{path}: {error}");
         }
         let mut forged = Forged::of(2);
         let size = forged.field(None, LEAF, "size", "ROOT::RNTupleCardinality<std::uint32_t>");
@@ -196,7 +196,7 @@ fn optionals_with_several_values_and_variants_with_alternatives_they_do_not_have
     forged.column(INDEX32, 32, maybe, 2, &words(&[2, 3]));
     forged.column(INT32, 32, value, 3, &words(&[1, 2, 3]));
     assert!(unread(&forged, "maybe").contains("more than one value"));
-    for (index, tag, what) in [
+    for (index, tag, expected) in [
         (0u64, 2u32, "beyond its 1 alternatives"),
         (0, u32::MAX, "beyond its 1 alternatives"),
         (1 << 63, 1, "in front of the first"),
@@ -210,7 +210,7 @@ fn optionals_with_several_values_and_variants_with_alternatives_they_do_not_have
         forged.column(SWITCH, 96, either, 1, &switch);
         forged.column(CHAR, 8, letter, 1, b"a");
         let error = unread(&forged, "either");
-        assert!(error.contains(what), "{error}");
+        assert!(error.contains(expected), "{error}");
     }
 }
 

@@ -42,14 +42,14 @@ fn entries(array: &Array) -> Vec<String> {
 }
 
 /// That each column is read as it was written.
-fn assert_holds(opened: &Opened, columns: &[TableColumn], arrays: &[Arc<Array>], what: &str) {
+fn assert_holds(opened: &Opened, columns: &[TableColumn], arrays: &[Arc<Array>], case: &str) {
     for (column, array) in columns.iter().zip(arrays) {
-        let read = opened.field(&column.name).unwrap_or_else(|error| panic!("{what}: {error}"));
+        let read = opened.field(&column.name).unwrap_or_else(|error| panic!("{case}: {error}"));
         let read = entries(&read);
         let wanted = entries(array);
         let place = read.iter().zip(&wanted).position(|(read, wanted)| read != wanted);
         let at = place.map(|at| (at, &read[at], &wanted[at]));
-        assert!(at.is_none() && read.len() == wanted.len(), "{what}: {column:?} {at:?}");
+        assert!(at.is_none() && read.len() == wanted.len(), "{case}: {column:?} {at:?}");
     }
 }
 

@@ -77,11 +77,11 @@ pub(super) fn classes(
     }
     let key = Key::of_record(record, header.infos_offset)?;
     if key.offset != header.infos_offset || key.record_len != header.info_len {
-        let what = format!(
+        let message = format!(
             "a record of {} bytes at {}, the header says {} at {}",
             key.record_len, key.offset, header.info_len, header.infos_offset
         );
-        return Err(Error::corrupt(what).at(header.infos_offset));
+        return Err(Error::corrupt(message).at(header.infos_offset));
     }
     let (payload, content_len) = payload(record, &key)?;
     let list = List { class: key.class.clone(), key_len: key.key_len, content_len, payload };

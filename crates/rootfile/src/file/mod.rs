@@ -98,8 +98,8 @@ impl File {
         }
         let key = ready!(self.find(known, path)?);
         if !key.is_directory() {
-            let what = format!("\"{path}\" is of class {}, not a directory", key.class);
-            return Err(Error::not_found(what));
+            let message = format!("\"{path}\" is of class {}, not a directory", key.class);
+            return Err(Error::not_found(message));
         }
         self.subdirectory(known, &key, path)
     }
@@ -124,8 +124,8 @@ impl File {
                     continue;
                 }
                 if seen.len() > DIRECTORIES_MAX {
-                    let what = format!("more than {DIRECTORIES_MAX} directories");
-                    return Err(Error::limit(what));
+                    let message = format!("more than {DIRECTORIES_MAX} directories");
+                    return Err(Error::limit(message));
                 }
                 let path =
                     if path.is_empty() { key.name.clone() } else { format!("{path}/{}", key.name) };
@@ -208,8 +208,8 @@ impl File {
     pub fn tree(&self, known: &Known, path: &str) -> Result<Progress<Tree>> {
         let key = ready!(self.find(known, path)?);
         if !self.is_tree(&key) {
-            let what = format!("of class {}, not a TTree", key.class);
-            return Err(Error::unsupported(what).within(path));
+            let message = format!("of class {}, not a TTree", key.class);
+            return Err(Error::unsupported(message).within(path));
         }
         let record = ready!(self.record(known, &key)?);
         let objects = self.object_by(&key, &record, &Alone, |content| {
@@ -231,8 +231,8 @@ impl File {
     pub fn chain(&self, known: &Known, path: &str) -> Result<Progress<Chain>> {
         let key = ready!(self.find(known, path)?);
         if !self.is_chain(&key) {
-            let what = format!("of class {}, not a TChain", key.class);
-            return Err(Error::unsupported(what).within(path));
+            let message = format!("of class {}, not a TChain", key.class);
+            return Err(Error::unsupported(message).within(path));
         }
         let objects = ready!(self.object_of(known, &key)?);
         let chain = tree::read_chain(&objects);
@@ -333,9 +333,9 @@ impl File {
     /// # Errors
     /// `Corrupt` where it does not lie in the file.
     pub fn record(&self, known: &Known, key: &Key) -> Result<Progress<Bytes>> {
-        let what = format!("record of {} \"{}\"", key.class, key.name);
-        let range = self.header.range(key.offset, key.record_len, &what)?;
-        bytes_of(known, range, &what)
+        let part_name = format!("record of {} \"{}\"", key.class, key.name);
+        let range = self.header.range(key.offset, key.record_len, &part_name)?;
+        bytes_of(known, range, &part_name)
     }
 
     /// `Ready` where the record at a path is there, else the ranges that are lacking.
@@ -361,10 +361,10 @@ impl File {
             return self.attribute_sets(known, key, path);
         }
         let read = || {
-            let what = "directory";
+            let part_name = "directory";
             let stop = key.record_len.min(key.key_len.saturating_add(DIRECTORY_LEN));
-            let range = self.header.range(key.offset, stop, what)?;
-            let record = ready!(bytes_of(known, range, what)?);
+            let range = self.header.range(key.offset, stop, part_name)?;
+            let record = ready!(bytes_of(known, range, part_name)?);
             key.check_record(&record)?;
             let mut cursor = Cursor::new(&record, key.offset);
             cursor.skip(usize::try_from(key.key_len).unwrap_or(usize::MAX))?;
@@ -385,11 +385,11 @@ impl File {
 
 impl Header {
     /// The range of a record, if it lies between the first one and the end.
-    fn range(&self, offset: u64, len: u64, what: &str) -> Result<Range<u64>> {
+    fn range(&self, offset: u64, len: u64, part_name: &str) -> Result<Range<u64>> {
         match offset.checked_add(len) {
             Some(end) if offset >= self.begin && len > 0 && end <= self.end => Ok(offset..end),
             _ => Err(Error::corrupt(format!(
-                "{what} of {len} bytes at {offset} in a file from {} to {}",
+                "{part_name} of {len} bytes at {offset} in a file from {} to {}",
                 self.begin, self.end
             ))),
         }
@@ -405,10 +405,15 @@ fn key_of<'a>(directory: &'a Directory, name: &str) -> Option<&'a Key> {
 }
 
 /// Bytes that have to be there, in a file that is long enough.
-pub(crate) fn bytes_of(known: &Known, range: Range<u64>, what: &str) -> Result<Progress<Bytes>> {
+pub(crate) fn bytes_of(
+    known: &Known,
+    range: Range<u64>,
+    part_name: &str,
+) -> Result<Progress<Bytes>> {
     if let Some(size) = known.size().filter(|size| range.end > *size) {
-        let what = format!("{what} ends at byte {}, the file at {size}: it is cut", range.end);
-        return Err(Error::corrupt(what).at(range.start));
+        let message =
+            format!("{part_name} ends at byte {}, the file at {size}: it is cut", range.end);
+        return Err(Error::corrupt(message).at(range.start));
     }
     Ok(match known.joined(range.clone())? {
         Some(bytes) => Progress::Ready(bytes),
@@ -429,8 +434,8 @@ fn payload(record: &Bytes, key: &Key) -> Result<(Bytes, usize)> {
     let key_len = usize::try_from(key.key_len).map_err(too_long)?;
     let content_len = key.content_len.try_into().map_err(too_long)?;
     if key.content_len > OBJECT_LEN_MAX {
-        let what = format!("an object of {} bytes", key.content_len);
-        return Err(Error::limit(what).at(key.offset));
+        let message = format!("an object of {} bytes", key.content_len);
+        return Err(Error::limit(message).at(key.offset));
     }
     if key_len > record.len() || key.record_len != record.len() as u64 {
         return Err(Error::corrupt("a record of another length than its key's").at(key.offset));

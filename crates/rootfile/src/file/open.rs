@@ -138,8 +138,8 @@ fn top_directory(known: &Known, header: &Header) -> Result<Progress<DirectoryRec
     let read = || {
         let own = Key::of_record(&bytes, start)?;
         if own.offset != start && own.offset != 0 {
-            let what = format!("a record at {start} that says it is at {}", own.offset);
-            return Err(Error::corrupt(what).at(start));
+            let message = format!("a record at {start} that says it is at {}", own.offset);
+            return Err(Error::corrupt(message).at(start));
         }
         let mut cursor = Cursor::new(&bytes, start);
         cursor.skip(usize::try_from(header.name_len).unwrap_or(usize::MAX))?;

@@ -53,8 +53,8 @@ impl Waiting {
         let count = count as usize;
         let fills = count.checked_mul(stride).and_then(|len| buffer.get(1..1 + len));
         let Some(fills) = fills else {
-            let what = format!("{count} fills in a buffer of {} numbers", buffer.len());
-            return Err(Error::corrupt(what));
+            let message = format!("{count} fills in a buffer of {} numbers", buffer.len());
+            return Err(Error::corrupt(message));
         };
         let choice = |(_, axis): (&str, ObjectRef<'_>)| Choice {
             is_integer: axis.int("fBits").is_ok_and(|bits| bits & IS_INTEGER != 0),
@@ -160,8 +160,9 @@ impl Waiting {
     fn widen(&self, number: usize, axis: &mut Bins) -> Result<()> {
         for value in self.values(number).skip(1) {
             if value.is_infinite() {
-                let what = "an infinite value waits in a histogram, which ROOT takes for a limit";
-                return Err(Error::unsupported(format!("axis {number}: {what}")));
+                let message =
+                    "an infinite value waits in a histogram, which ROOT takes for a limit";
+                return Err(Error::unsupported(format!("axis {number}: {message}")));
             }
             axis.min = if value < axis.min { value } else { axis.min };
             axis.max = if value > axis.max { value } else { axis.max };

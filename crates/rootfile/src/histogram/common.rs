@@ -146,9 +146,9 @@ impl Outside {
             let is_known = below.is_none_or(|centre| centre < axis.min)
                 && above.is_none_or(|centre| centre >= axis.max);
             if is_filled && (growth.can_extend || !is_known) {
-                let what = "values beside an axis that is longer in another input, so that their \
-                            bins are not known";
-                return Err(Error::unsupported(format!("axis {number}: {what}")));
+                let message = "values beside an axis that is longer in another input, so that \
+                               their bins are not known";
+                return Err(Error::unsupported(format!("axis {number}: {message}")));
             }
         }
         Ok(())

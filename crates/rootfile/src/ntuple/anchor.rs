@@ -57,9 +57,9 @@ impl Anchor {
     /// `Corrupt`, `Checksum`; `Unsupported` for another epoch of the format.
     pub fn read(class: &str, content: &Bytes, offset: u64) -> Result<Anchor> {
         let before_first = || {
-            let what =
+            let message =
                 "an RNTuple from before version 1.0 of the format; ROOT from 6.36 on writes it";
-            Error::unsupported(what).at(offset)
+            Error::unsupported(message).at(offset)
         };
         if class == CLASS_BEFORE {
             return Err(before_first());
@@ -82,8 +82,8 @@ impl Anchor {
             .map_err(|error| error.at(offset))?;
         if version[0] != 1 {
             let text = version.map(|part| part.to_string()).join(".");
-            let what = format!("an RNTuple of format version {text}; 1.x is read");
-            return Err(Error::unsupported(what).at(offset));
+            let message = format!("an RNTuple of format version {text}; 1.x is read");
+            return Err(Error::unsupported(message).at(offset));
         }
         let header = link(&mut fields)?;
         let footer = link(&mut fields)?;

@@ -140,8 +140,8 @@ impl FieldInterpretation {
         for (at, slot) in self.slots.iter().enumerate() {
             let zeros = slot.zeros(cluster, slot.pages(cluster).1)?;
             if zeros > ZEROS_MAX {
-                let what = format!("a cluster with {zeros} elements that were never written");
-                return Err(Error::limit(what));
+                let message = format!("a cluster with {zeros} elements that were never written");
+                return Err(Error::limit(message));
             }
             let from = pages.partition_point(|(page, _)| page.slot < at);
             let to = pages.partition_point(|(page, _)| page.slot <= at);
@@ -435,8 +435,8 @@ impl EnvelopeReader<'_> {
         if at == range.end {
             return Ok(());
         }
-        let what = format!("elements {at} to {} of a column lack", range.end);
-        Err(Error::corrupt(what))
+        let message = format!("elements {at} to {} of a column lack", range.end);
+        Err(Error::corrupt(message))
     }
 
     fn page(
@@ -493,8 +493,8 @@ impl EnvelopeReader<'_> {
                 source.pages.iter().map(|(page, _)| page.first + u64::from(page.page.elements));
             let end = end.max().unwrap_or(*reached);
             if end > *reached {
-                let what = format!("collections of {reached} elements where {end} are stored");
-                return Err(Error::corrupt(what));
+                let message = format!("collections of {reached} elements where {end} are stored");
+                return Err(Error::corrupt(message));
             }
         }
         Ok(())
@@ -521,8 +521,8 @@ impl EnvelopeReader<'_> {
         self.elements(slot, range, &mut all)?;
         let Elements::Switches { index, tags } = all else { return Err(different_types()) };
         if alternatives > i8::MAX as usize || tags.iter().any(|tag| *tag as usize > alternatives) {
-            let what = format!("a variant with a tag beyond its {alternatives} alternatives");
-            return Err(Error::corrupt(what));
+            let message = format!("a variant with a tag beyond its {alternatives} alternatives");
+            return Err(Error::corrupt(message));
         }
         let tags = tags.into_iter().map(|tag| (i64::from(tag) - 1) as i8).collect();
         Ok((tags, index))

@@ -94,8 +94,9 @@ impl Encoding {
             other => return Err(Error::unsupported(format!("a column of type {other:#04x}"))),
         };
         if !encoding.bits_allowed().contains(&u32::from(column.bits)) {
-            let what = format!("a column of type {:#04x} with {} bits", column.kind, column.bits);
-            return Err(Error::corrupt(what));
+            let message =
+                format!("a column of type {:#04x} with {} bits", column.kind, column.bits);
+            return Err(Error::corrupt(message));
         }
         Ok(encoding)
     }

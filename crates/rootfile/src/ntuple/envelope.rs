@@ -48,8 +48,8 @@ impl Envelope {
         }
         let stored_len = stored.len() as u64;
         if length > EXPANSION_FREE && length / EXPANSION_MAX > stored_len {
-            let what = format!("an envelope of {length} bytes in {stored_len}");
-            return Err(Error::limit(what));
+            let message = format!("an envelope of {length} bytes in {stored_len}");
+            return Err(Error::limit(message));
         }
         let length = length as usize;
         let whole = if stored.len() == length {
@@ -67,12 +67,12 @@ impl Envelope {
         if head & 0xffff != kind as u64 {
             let found = head & 0xffff;
             let expected = kind as u64;
-            let what = format!("an envelope of type {found} where {expected} was expected");
-            return Err(Error::corrupt(what));
+            let message = format!("an envelope of type {found} where {expected} was expected");
+            return Err(Error::corrupt(message));
         }
         if head >> 16 != length as u64 {
-            let what = format!("an envelope of {length} bytes that says it has {}", head >> 16);
-            return Err(Error::corrupt(what));
+            let message = format!("an envelope of {length} bytes that says it has {}", head >> 16);
+            return Err(Error::corrupt(message));
         }
         let content = whole.slice(FRAME_LEN - CHECKSUM_LEN..length - CHECKSUM_LEN);
         Ok(Envelope { content, checksum })
@@ -92,12 +92,14 @@ impl Envelope {
 ///
 /// # Errors
 /// `Checksum` where they differ.
-pub(super) fn verify(bytes: &[u8], stored: u64, what: &str) -> Result<()> {
+pub(super) fn verify(bytes: &[u8], stored: u64, part_name: &str) -> Result<()> {
     let computed = XxHash3_64::oneshot(bytes);
     if computed == stored {
         return Ok(());
     }
-    Err(Error::checksum(format!("{what} has XXH3 {computed:016x}, the file says {stored:016x}")))
+    Err(Error::checksum(format!(
+        "{part_name} has XXH3 {computed:016x}, the file says {stored:016x}"
+    )))
 }
 
 #[cfg(test)]

@@ -151,8 +151,8 @@ impl<'a> Builder<'a> {
     fn field(&mut self, id: u32, per_entry: Option<u64>) -> Result<FieldLayout> {
         let field = &self.schema.fields[id as usize];
         if field.field_version != 0 {
-            let what = format!("version {} of a field", field.field_version);
-            return Err(self.unsupported(id, &what));
+            let feature = format!("version {} of a field", field.field_version);
+            return Err(self.unsupported(id, &feature));
         }
         match field.role {
             Role::Leaf => self.leaf(id, per_entry),
@@ -310,13 +310,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn unsupported(&self, id: u32, what: &str) -> Error {
+    fn unsupported(&self, id: u32, feature: &str) -> Error {
         let typename = &self.schema.fields[id as usize].typename;
-        Error::unsupported(format!("{what}, of type \"{typename}\"")).within(&self.path(id))
+        Error::unsupported(format!("{feature}, of type \"{typename}\"")).within(&self.path(id))
     }
 
-    fn corrupt(&self, id: u32, what: &str) -> Error {
-        Error::corrupt(what).within(&self.path(id))
+    fn corrupt(&self, id: u32, message: &str) -> Error {
+        Error::corrupt(message).within(&self.path(id))
     }
 
     fn path(&self, id: u32) -> String {

@@ -52,8 +52,8 @@ impl File {
     pub fn ntuple(&self, known: &Known, path: &str) -> Result<Progress<RNTuple>> {
         let key = ready!(self.find(known, path)?);
         if !is_class(&key.class) {
-            let what = format!("of class {}, not an RNTuple", key.class);
-            return Err(Error::unsupported(what).within(path));
+            let message = format!("of class {}, not an RNTuple", key.class);
+            return Err(Error::unsupported(message).within(path));
         }
         let content = ready!(self.content_of(known, &key)?);
         let anchor = Anchor::read(&key.class, &content, key.offset.saturating_add(key.key_len))
@@ -182,8 +182,8 @@ impl RNTuple {
                     let mut read = read.map_err(at(link, "page list"))?;
                     listed += read.iter().map(Cluster::listed).sum::<u64>();
                     if listed > LISTED_MAX {
-                        let what = format!("page lists of more than {LISTED_MAX} items");
-                        return Err(at(link, "page list")(Error::limit(what)));
+                        let message = format!("page lists of more than {LISTED_MAX} items");
+                        return Err(at(link, "page list")(Error::limit(message)));
                     }
                     read.sort_by_key(|cluster| cluster.entries.start);
                     let end = contiguous_from(
@@ -192,8 +192,8 @@ impl RNTuple {
                     )
                     .map_err(at(link, "page list"))?;
                     if end - group.first_entry != group.entries {
-                        let what = format!("a group of {} entries ends at {end}", group.entries);
-                        return Err(at(link, "page list")(Error::corrupt(what)));
+                        let message = format!("a group of {} entries ends at {end}", group.entries);
+                        return Err(at(link, "page list")(Error::corrupt(message)));
                     }
                     clusters.extend(read);
                 }
@@ -225,26 +225,26 @@ fn stored(
     known: &Known,
     anchor: &Anchor,
     link: &EnvelopeLink,
-    what: &str,
+    part_name: &str,
 ) -> Result<Progress<bytes::Bytes>> {
     let start = link.range.start;
     let length = link.range.end - start;
     if length > link.length {
-        let what = format!("a {what} of {} bytes that takes {length}", link.length);
-        return Err(Error::corrupt(what).at(start));
+        let message = format!("a {part_name} of {} bytes that takes {length}", link.length);
+        return Err(Error::corrupt(message).at(start));
     }
     if length > ENVELOPE_LEN_MAX {
-        return Err(Error::limit(format!("a {what} of {length} bytes")).at(start));
+        return Err(Error::limit(format!("a {part_name} of {length} bytes")).at(start));
     }
-    match Several::of(&link.range, anchor.max_key_size).map_err(|error| error.within(what))? {
-        None => bytes_of(known, link.range.clone(), what),
-        Some(several) => several.bytes(known, what),
+    match Several::of(&link.range, anchor.max_key_size).map_err(|error| error.within(part_name))? {
+        None => bytes_of(known, link.range.clone(), part_name),
+        Some(several) => several.bytes(known, part_name),
     }
 }
 
-fn at(link: &EnvelopeLink, what: &'static str) -> impl Fn(Error) -> Error {
+fn at(link: &EnvelopeLink, part_name: &'static str) -> impl Fn(Error) -> Error {
     let start = link.range.start;
-    move |error| error.within(what).at(start)
+    move |error| error.within(part_name).at(start)
 }
 
 fn lacks(progress: &Progress<bytes::Bytes>) -> Vec<Range<u64>> {
@@ -263,8 +263,8 @@ fn contiguous_from(start: u64, ranges: impl Iterator<Item = Range<u64>>) -> Resu
     let mut end = start;
     for range in ranges {
         if range.start != end || range.end > i64::MAX as u64 {
-            let what = format!("entries {range:?} where {end} is the next");
-            return Err(Error::corrupt(what));
+            let message = format!("entries {range:?} where {end} is the next");
+            return Err(Error::corrupt(message));
         }
         end = range.end;
     }

@@ -87,11 +87,11 @@ pub(super) fn page_list(
     let (count, mut summaries) = reader.list(8 + 16)?;
     let (locations, mut clusters) = reader.list(12)?;
     if count != group.clusters as usize || locations != count {
-        let what = format!(
+        let message = format!(
             "a group of {} clusters with {count} summaries and the pages of {locations}",
             group.clusters
         );
-        return Err(reader.corrupt(what));
+        return Err(reader.corrupt(message));
     }
     let mut all = Vec::with_capacity(count);
     for number in 0..count {

@@ -80,8 +80,8 @@ impl<'a> EnvelopeReader<'a> {
     }
 
     /// An error at this place; positions count decompressed bytes of the envelope.
-    pub fn corrupt(&self, what: impl AsRef<str>) -> Error {
-        Error::corrupt(format!("{} (byte {} of the envelope)", what.as_ref(), self.position))
+    pub fn corrupt(&self, message: impl AsRef<str>) -> Error {
+        Error::corrupt(format!("{} (byte {} of the envelope)", message.as_ref(), self.position))
     }
 
     /// The next `count` bytes.
@@ -90,8 +90,8 @@ impl<'a> EnvelopeReader<'a> {
     /// `Corrupt` where fewer are left.
     pub fn take(&mut self, count: usize) -> Result<&'a [u8]> {
         let Some((taken, rest)) = self.rest.split_at_checked(count) else {
-            let what = format!("{count} bytes wanted, {} left", self.rest.len());
-            return Err(self.corrupt(what));
+            let message = format!("{count} bytes wanted, {} left", self.rest.len());
+            return Err(self.corrupt(message));
         };
         self.rest = rest;
         self.position += count as u64;
@@ -133,8 +133,8 @@ impl<'a> EnvelopeReader<'a> {
         let count = self.u32()? as usize;
         let content = self.frame(&at, size.unsigned_abs(), 12)?;
         if count.saturating_mul(bytes_each) > content.remaining() {
-            let what = format!("a list of {count} items in {} bytes", content.remaining());
-            return Err(at.corrupt(what));
+            let message = format!("a list of {count} items in {} bytes", content.remaining());
+            return Err(at.corrupt(message));
         }
         Ok((count, content))
     }
@@ -147,8 +147,8 @@ impl<'a> EnvelopeReader<'a> {
     ) -> Result<EnvelopeReader<'a>> {
         let content = size.checked_sub(preamble).and_then(|size| usize::try_from(size).ok());
         let Some(content) = content.filter(|content| *content <= self.rest.len()) else {
-            let what = format!("a frame of {size} bytes, {} left", at.rest.len());
-            return Err(at.corrupt(what));
+            let message = format!("a frame of {size} bytes, {} left", at.rest.len());
+            return Err(at.corrupt(message));
         };
         let position = self.position;
         Ok(EnvelopeReader { rest: self.take(content)?, position })
@@ -172,8 +172,8 @@ impl<'a> EnvelopeReader<'a> {
                 // ROOT counts 64 bits a word, too, though the highest only says that more follow.
                 let set = (0..63).filter(|bit| bits >> bit & 1 == 1);
                 let set: Vec<String> = set.map(|bit| spelled(first + bit)).collect();
-                let what = format!("an RNTuple with feature flag {}", set.join(", "));
-                return Err(Error::unsupported(what));
+                let message = format!("an RNTuple with feature flag {}", set.join(", "));
+                return Err(Error::unsupported(message));
             }
             if !more {
                 return Ok(());

@@ -54,8 +54,8 @@ impl Several {
         }
         let further = records - 1;
         if further * PLACE_LEN >= record {
-            let what = "in so many records that one does not hold their places";
-            return Err(Error::corrupt(what).at(start));
+            let message = "in so many records that one does not hold their places";
+            return Err(Error::corrupt(message).at(start));
         }
         match start.checked_add(record) {
             Some(_) => Ok(Some(Several { start, length, record, further })),
@@ -64,10 +64,10 @@ impl Several {
     }
 
     /// The ranges of the content, in order; `NeedsData` for the offsets of the further records.
-    pub fn pieces(&self, known: &Known, what: &str) -> Result<Progress<Vec<Range<u64>>>> {
+    pub fn pieces(&self, known: &Known, part_name: &str) -> Result<Progress<Vec<Range<u64>>>> {
         let end = self.start + self.record;
         let first = end - self.further * PLACE_LEN;
-        let places = ready!(bytes_of(known, first..end, what)?);
+        let places = ready!(bytes_of(known, first..end, part_name)?);
         let mut left = self.length - (first - self.start);
         let mut pieces = vec![self.start..first];
         for place in places.chunks_exact(PLACE_LEN as usize) {
@@ -77,7 +77,7 @@ impl Several {
             match place.checked_add(share) {
                 Some(end) => pieces.push(place..end),
                 None => {
-                    let why = format!("a {what} behind the end of all files");
+                    let why = format!("a {part_name} behind the end of all files");
                     return Err(Error::corrupt(why).at(self.start));
                 }
             }
@@ -86,13 +86,13 @@ impl Several {
     }
 
     /// All of it, put together.
-    pub fn bytes(&self, known: &Known, what: &str) -> Result<Progress<Bytes>> {
+    pub fn bytes(&self, known: &Known, part_name: &str) -> Result<Progress<Bytes>> {
         // The content of the first record comes with the places.
-        ready!(bytes_of(known, self.start..self.start + self.record, what)?);
+        ready!(bytes_of(known, self.start..self.start + self.record, part_name)?);
         let mut whole = Vec::new();
         let mut missing = Needs::default();
-        for piece in ready!(self.pieces(known, what)?) {
-            match bytes_of(known, piece, what)? {
+        for piece in ready!(self.pieces(known, part_name)?) {
+            match bytes_of(known, piece, part_name)? {
                 Progress::Ready(part) => whole.extend_from_slice(&part),
                 Progress::NeedsData(needs) => missing.required.extend(needs.required),
             }

@@ -187,8 +187,8 @@ impl Schema {
                 None => return Err(at.corrupt(format!("field {id} in field {parent}"))),
             }
             if self.ancestors(parent).count() >= DEPTH_MAX {
-                let what = format!("an RNTuple with more than {DEPTH_MAX} fields in each other");
-                return Err(Error::limit(what));
+                let message = format!("an RNTuple with more than {DEPTH_MAX} fields in each other");
+                return Err(Error::limit(message));
             }
         }
         self.fields.push(field);
@@ -198,8 +198,8 @@ impl Schema {
         });
         self.paths_len = self.paths_len.saturating_add(lengths.sum());
         if self.paths_len > PATHS_LEN_MAX {
-            let what = format!("an RNTuple with names of more than {PATHS_LEN_MAX} bytes");
-            return Err(Error::limit(what));
+            let message = format!("an RNTuple with names of more than {PATHS_LEN_MAX} bytes");
+            return Err(Error::limit(message));
         }
         Ok(())
     }

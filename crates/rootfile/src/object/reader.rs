@@ -244,8 +244,8 @@ impl ObjectReader<'_> {
         self.fill(id, class, cursor)?;
         match cursor.remaining() {
             left if left > 0 && !ntuple::is_class(&class.name) => {
-                let what = format!("{left} bytes behind an object that its record is");
-                let why = cursor.corrupt(what);
+                let message = format!("{left} bytes behind an object that its record is");
+                let why = cursor.corrupt(message);
                 cursor.skip(left)?;
                 self.or_unread(Err(why), id, start, cursor)
             }
@@ -484,8 +484,8 @@ impl ObjectReader<'_> {
     ) -> Result<()> {
         let streamers = self.streamers;
         let Some(known) = class.id.map(|known| streamers.class(known)) else {
-            let what = format!("class {} without streamer info", class.name);
-            return Err(cursor.unsupported(what));
+            let message = format!("class {} without streamer info", class.name);
+            return Err(cursor.unsupported(message));
         };
         let version = i32::from(header.version);
         if let Some((special, layout)) = &known.special {
@@ -501,8 +501,8 @@ impl ObjectReader<'_> {
             _ => known.layout(version),
         };
         let Some(layout) = layout else {
-            let what = format!("no streamer info for version {version} of class {}", class.name);
-            return Err(cursor.unsupported(what));
+            let message = format!("no streamer info for version {version} of class {}", class.name);
+            return Err(cursor.unsupported(message));
         };
         self.charge(layout.members.len())?;
         let mut values = Vec::with_capacity(layout.members.len());
@@ -567,7 +567,7 @@ impl ObjectReader<'_> {
             }
             MemberKind::BasketSeeks(count) => self.basket_seeks(count, before, layout, cursor),
             MemberKind::Special => Err(Error::unsupported("a member of a special class")),
-            MemberKind::Unsupported(what) => Err(cursor.unsupported(what.as_str())),
+            MemberKind::Unsupported(message) => Err(cursor.unsupported(message.as_str())),
         }
     }
 

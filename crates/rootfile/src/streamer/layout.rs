@@ -208,11 +208,11 @@ fn enumerated(collection: Collection, element: &StreamerElement) -> Collection {
     }
 }
 
-fn unsupported(element: &StreamerElement, what: &str) -> MemberKind {
+fn unsupported(element: &StreamerElement, kind: &str) -> MemberKind {
     let name = &element.name;
     let type_name = &element.type_name;
     let code = element.type_code;
-    MemberKind::Unsupported(format!("{what} {name} of type {type_name} (code {code})"))
+    MemberKind::Unsupported(format!("{kind} {name} of type {type_name} (code {code})"))
 }
 
 fn counter(element: &StreamerElement, before: &[Member]) -> Count {

@@ -55,9 +55,9 @@ impl KeyHead {
     /// `Limit` where key and payload are more than 2 GB - 1, or the key more than 64 kB.
     pub fn write(&self, to: &mut Buffer, offset: u64, stored: u64, content: u64) -> Result<()> {
         let key_len = self.len(offset);
-        let too_long = |what: &str| {
+        let too_long = |part: &str| {
             let name = &self.name;
-            Error::limit(format!("{what} of \"{name}\", {} bytes", stored + key_len as u64))
+            Error::limit(format!("{part} of \"{name}\", {} bytes", stored + key_len as u64))
         };
         let whole = i32::try_from(stored + key_len as u64).map_err(|_| too_long("the record"))?;
         let content = u32::try_from(content).map_err(|_| too_long("the content"))?;

@@ -265,7 +265,7 @@ fn plain(array: &Array) -> Array {
 
 /// That offsets ascend, from zero, within the content, and that all parts of an entry are there.
 fn check_content(array: &Array) -> Result<()> {
-    let wrong = |what: &str| Err(Error::corrupt(format!("an array whose {what}")));
+    let wrong = |fault: &str| Err(Error::corrupt(format!("an array whose {fault}")));
     let ascend = |offsets: &[i64], len: usize| {
         offsets.first() == Some(&0)
             && offsets.is_sorted()

@@ -73,8 +73,8 @@ pub fn page_as(
         return encoding.decode(payload, count, elements);
     }
     if payload.len() > length {
-        let what = format!("a page of {length} bytes that takes {}", payload.len());
-        return Err(Error::corrupt(what));
+        let message = format!("a page of {length} bytes that takes {}", payload.len());
+        return Err(Error::corrupt(message));
     }
     let mut raw = std::mem::take(&mut codecs.scratch);
     let decompressed = block::decompress_into(codecs, payload, length, &mut raw);

@@ -85,8 +85,8 @@ impl<'a> Basket<'a> {
         entries: usize,
         codecs: &'a mut Codecs,
     ) -> Result<Basket<'a>> {
-        if let Some(what) = hole::in_front(record, KEY_LEN_MIN) {
-            return Err(Error::corrupt(what));
+        if let Some(message) = hole::in_front(record, KEY_LEN_MIN) {
+            return Err(Error::corrupt(message));
         }
         let mut fields = Fields { rest: record };
         let header = Header::read(&mut fields)?;
@@ -309,9 +309,11 @@ impl Header {
         if self.is_basket && (self.offset == at || self.offset == 0) {
             return Ok(());
         }
-        let what = if self.is_basket { "a basket" } else { "another record" };
+        let record = if self.is_basket { "a basket" } else { "another record" };
         let offset = self.offset;
-        Err(Error::corrupt(format!("{what} that says it is at byte {offset} where one should be")))
+        Err(Error::corrupt(format!(
+            "{record} that says it is at byte {offset} where one should be"
+        )))
     }
 
     /// The entry offsets behind the entries, and perhaps displacements: nothing else may be there.

@@ -161,7 +161,7 @@ fn every_truncation_of_an_embedded_basket_is_an_error() {
 
 #[test]
 fn corrupt_fields_are_errors() {
-    for (at, value, what) in [
+    for (at, value, case) in [
         (0, 0x80, "negative fNbytes"),
         (3, 0x60, "fNbytes cuts into the offsets"),
         (6, 0x80, "negative fObjlen"),
@@ -181,10 +181,10 @@ fn corrupt_fields_are_errors() {
         let mut record = COUNTED.to_vec();
         record[at] = value;
         let outcome = stored(&record, 3);
-        if what.starts_with("fewer") {
+        if case.starts_with("fewer") {
             assert_eq!(outcome, stored(COUNTED, 3), "three are enough");
         } else {
-            assert!(outcome.is_err(), "{what}: {outcome:?}");
+            assert!(outcome.is_err(), "{case}: {outcome:?}");
         }
     }
 }

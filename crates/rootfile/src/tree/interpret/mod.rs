@@ -78,8 +78,8 @@ impl Interpretation {
         let parent = this.parent.and_then(|parent| tree.branches.get(parent.0 as usize));
         let is_below_values = parent.is_some_and(|one| matches!(one.kind, BranchKind::Plain));
         if is_below_values && this.entries == 0 && this.baskets.is_empty() && tree.entries > 0 {
-            let what = format!("it was never filled: the tree has {} entries", tree.entries);
-            return Err(Error::unsupported(what).within(&this.name));
+            let message = format!("it was never filled: the tree has {} entries", tree.entries);
+            return Err(Error::unsupported(message).within(&this.name));
         }
         Ok(interpretation)
     }
@@ -229,12 +229,12 @@ pub fn check_place(branch: &Branch) -> Result<()> {
     if branch.file_name.is_empty() {
         return Ok(());
     }
-    let what = format!(
+    let message = format!(
         "its baskets are in another file, {} (fFileName, TBranch::SetFile); ROOT's CloneTree puts \
          them into one",
         branch.file_name
     );
-    Err(Error::unsupported(what).within(&branch.name))
+    Err(Error::unsupported(message).within(&branch.name))
 }
 
 /// Whether the branch only groups its sub-branches, and has no column of its own.

@@ -83,8 +83,8 @@ fn check_entries(entries: u64, branches: &[Branch]) -> Result<()> {
     if first.entries == entries || !is_whole(first) || !all.all(is_whole) {
         return Ok(());
     }
-    let what = format!("a tree of {entries} entries whose branches have {}", first.entries);
-    Err(Error::corrupt(what))
+    let message = format!("a tree of {entries} entries whose branches have {}", first.entries);
+    Err(Error::corrupt(message))
 }
 
 struct Reader {

@@ -44,8 +44,8 @@ impl Check<'_> {
                     let path = format!("{}{}/", place.path, key.name);
                     places.push(Place { path, offset: key.offset, name_len: key.key_len });
                 } else {
-                    let what = format!("the directory \"{}\" is in several", key.name);
-                    self.unusual(key.offset, what);
+                    let message = format!("the directory \"{}\" is in several", key.name);
+                    self.unusual(key.offset, message);
                 }
             }
         }
@@ -75,8 +75,8 @@ impl Check<'_> {
             return Vec::new();
         };
         if own.directory_offset != *offset {
-            let what = format!("the list of the directory at {offset} says that it is that at");
-            self.unusual(own.offset, format!("{what} {}", own.directory_offset));
+            let claim = format!("the list of the directory at {offset} says that it is that at");
+            self.unusual(own.offset, format!("{claim} {}", own.directory_offset));
         }
         let list = self.record_of(&own).unwrap_or_default();
         let (keys, left) = match images(&own, &list) {
@@ -104,8 +104,8 @@ impl Check<'_> {
             let before = last.insert(&key.name, cycle);
             let before = before.filter(|before| cycle == 0 || *before <= cycle);
             if let Some(before) = before {
-                let what = format!("cycle {cycle} of \"{}\" behind cycle {before}", key.name);
-                self.unusual(list, format!("{what}: ROOT finds the first"));
+                let order = format!("cycle {cycle} of \"{}\" behind cycle {before}", key.name);
+                self.unusual(list, format!("{order}: ROOT finds the first"));
             } else if cycle == 0 {
                 self.unusual(list, format!("\"{}\" without a cycle", key.name));
             }

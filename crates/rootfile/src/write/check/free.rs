@@ -36,9 +36,9 @@ impl Check<'_> {
             return self.broken(at, format!("what is free does not go on behind the end {end}"));
         };
         if *last != end {
-            let what = format!("the file ends at {end}, what is free begins at {last}");
+            let message = format!("the file ends at {end}, what is free begins at {last}");
             let severity = if *last < end { Severity::Broken } else { Severity::Wasteful };
-            self.find(severity, at, what);
+            self.find(severity, at, message);
         }
         let mut gaps = std::mem::take(&mut self.gaps);
         let mut before = None;
@@ -49,8 +49,8 @@ impl Check<'_> {
             before = Some(*stop);
             let len = stop.saturating_add(1).saturating_sub(*first);
             if let Some(used) = self.used_within(*first, *stop) {
-                let what = format!("{len} bytes are listed as free, and hold what is at {used}");
-                self.broken(*first, what);
+                let message = format!("{len} bytes are listed as free, and hold what is at {used}");
+                self.broken(*first, message);
             } else if gaps.remove(first) != Some(len) {
                 self.unusual(*first, format!("{len} bytes are listed as free, but do not say so"));
             }

@@ -58,18 +58,18 @@ pub struct Finding {
     pub severity: Severity,
     /// The byte that it is about.
     pub offset: u64,
-    pub what: String,
+    pub message: String,
 }
 
 impl Finding {
     fn broken(offset: u64, error: &Error) -> Self {
-        Finding { severity: Severity::Broken, offset, what: error.to_string() }
+        Finding { severity: Severity::Broken, offset, message: error.to_string() }
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "byte {}: {}: {}", self.offset, self.severity, self.what)
+        write!(f, "byte {}: {}: {}", self.offset, self.severity, self.message)
     }
 }
 
@@ -116,32 +116,32 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn find(&mut self, severity: Severity, offset: u64, what: impl Into<String>) {
-        let finding = Finding { severity, offset, what: what.into() };
+    fn find(&mut self, severity: Severity, offset: u64, message: impl Into<String>) {
+        let finding = Finding { severity, offset, message: message.into() };
         // An object says the same of each of many parts.
         if self.findings.len() < FINDINGS_MAX && self.findings.last() != Some(&finding) {
             self.findings.push(finding);
         }
     }
 
-    fn broken(&mut self, offset: u64, what: impl Into<String>) {
-        self.find(Severity::Broken, offset, what);
+    fn broken(&mut self, offset: u64, message: impl Into<String>) {
+        self.find(Severity::Broken, offset, message);
     }
 
-    fn wasteful(&mut self, offset: u64, what: impl Into<String>) {
-        self.find(Severity::Wasteful, offset, what);
+    fn wasteful(&mut self, offset: u64, message: impl Into<String>) {
+        self.find(Severity::Wasteful, offset, message);
     }
 
-    fn unusual(&mut self, offset: u64, what: impl Into<String>) {
-        self.find(Severity::Unusual, offset, what);
+    fn unusual(&mut self, offset: u64, message: impl Into<String>) {
+        self.find(Severity::Unusual, offset, message);
     }
 
     /// An error of reading something: bytes that contradict each other, or a form that this version
     /// or any reader does not know.
-    fn failed(&mut self, offset: u64, error: &Error, what: impl Into<String>) {
+    fn failed(&mut self, offset: u64, error: &Error, message: impl Into<String>) {
         match error.kind {
-            ErrorKind::Unsupported(_) | ErrorKind::Limit(_) => self.unusual(offset, what),
-            _ => self.broken(offset, what),
+            ErrorKind::Unsupported(_) | ErrorKind::Limit(_) => self.unusual(offset, message),
+            _ => self.broken(offset, message),
         }
     }
 

@@ -34,11 +34,11 @@ impl Check<'_> {
     fn parts(&mut self, path: &str, anchor: u64, ntuple: &RNTuple) {
         if ntuple.anchor.version >= WITH_ATTRIBUTE_SETS && !ntuple.has_attribute_list {
             let version = ntuple.anchor.version.map(|part| part.to_string()).join(".");
-            let what = "but its footer has no list of attribute sets";
+            let lack = "but its footer has no list of attribute sets";
             self.find(
                 Severity::Broken,
                 anchor,
-                format!("{path}: of format version {version}, {what}"),
+                format!("{path}: of format version {version}, {lack}"),
             );
         }
         for link in [&ntuple.anchor.header, &ntuple.anchor.footer] {
@@ -68,8 +68,8 @@ impl Check<'_> {
             let expected = per_entry(ntuple, at).map(|each| each.saturating_mul(entries));
             if !pages.suppressed && expected.is_some_and(|expected| expected != elements) {
                 let range = &cluster.entries;
-                let what = format!("{elements} elements of column {at} in entries {range:?}");
-                self.broken(0, format!("{path}: {what}"));
+                let message = format!("{elements} elements of column {at} in entries {range:?}");
+                self.broken(0, format!("{path}: {message}"));
             }
             if pages.elsewhere.is_none() {
                 pages.pages.iter().for_each(|page| self.page(path, page));

@@ -19,8 +19,8 @@ impl Check<'_> {
         for unread in objects.unread_objects() {
             let Some(unread_for) = unread.unread() else { continue };
             let why = &unread_for.why;
-            let what = format!("{path}: a {} is not read: {why}", unread.class());
-            self.failed(key.offset, why, what);
+            let message = format!("{path}: a {} is not read: {why}", unread.class());
+            self.failed(key.offset, why, message);
         }
         let classes: BTreeSet<&str> = objects.iter().map(|object| object.class()).collect();
         for class in classes {

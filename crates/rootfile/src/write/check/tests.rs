@@ -47,8 +47,8 @@ fn get(bytes: &[u8], at: usize) -> u32 {
 }
 
 /// Where something is for the n-th time.
-fn place(bytes: &[u8], what: &[u8], nth: usize) -> usize {
-    let mut places = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(what));
+fn place(bytes: &[u8], pattern: &[u8], nth: usize) -> usize {
+    let mut places = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(pattern));
     places.nth(nth).expect("it is there")
 }
 

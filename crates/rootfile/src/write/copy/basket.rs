@@ -68,12 +68,12 @@ pub fn moved_head(
     let is_long = is_long(record)?;
     let (width, len) = if is_long { (8, CLASS_AT_LONG) } else { (4, CLASS_AT_SHORT) };
     if !is_long && to.offset.max(to.directory) > BIG {
-        let what = "a basket whose key cannot say a place beyond 2 GB: compress it anew";
-        return Err(Error::limit(what).at(from));
+        let message = "a basket whose key cannot say a place beyond 2 GB: compress it anew";
+        return Err(Error::limit(message).at(from));
     }
     if !is_long && processes > 0 {
-        let what = "a basket whose key cannot say whose references it has (TRef, TProcessID)";
-        return Err(Error::limit(what).at(from));
+        let message = "a basket whose key cannot say whose references it has (TRef, TProcessID)";
+        return Err(Error::limit(message).at(from));
     }
     // The record is long enough: `check` has compared its class, which follows.
     let mut head = record[..len].to_vec();
@@ -108,7 +108,7 @@ pub(super) fn is_long(record: &[u8]) -> Result<bool> {
 /// # Errors
 /// `Corrupt` where it is not.
 fn check(record: &[u8], from: u64) -> Result<()> {
-    let corrupt = |what: &str| Error::corrupt(what).at(from);
+    let corrupt = |message: &str| Error::corrupt(message).at(from);
     let number = |at: usize, len: usize| {
         let bytes = record.get(at..at + len).ok_or_else(|| corrupt("a basket that is cut"))?;
         Ok(bytes.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte)))

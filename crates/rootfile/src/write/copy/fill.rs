@@ -68,8 +68,8 @@ impl Filling {
     pub fn of(branch: &Branch) -> Result<Filling> {
         let has_offsets = branch.entry_offset_len != 0;
         let same = |entry: &[u8]| Ok(Filling::Same { entry: entry.to_vec(), has_offsets });
-        let refused = |what: &str| {
-            let text = format!("{what}: what stands for entries that are lacking is not known");
+        let refused = |subject: &str| {
+            let text = format!("{subject}: what stands for entries that are lacking is not known");
             Err(Error::unsupported(text))
         };
         match (&branch.kind, &branch.leaves[..]) {
@@ -103,9 +103,9 @@ impl Filling {
         for leaf in leaves {
             use LeafKind::{Bool, F32, F64, I8, I16, I32, I64};
             if !matches!(leaf.kind, Bool | F32 | F64 | I8 | I16 | I32 | I64) {
-                let what =
+                let message =
                     format!("leaf {}: only plain numbers can be filled with zeros", leaf.name);
-                return Err(Error::unsupported(what));
+                return Err(Error::unsupported(message));
             }
             let bytes = leaf.len as usize * leaf.len_type as usize;
             match leaf.count {

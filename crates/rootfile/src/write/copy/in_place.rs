@@ -69,13 +69,13 @@ impl CopiedTree {
     pub(in crate::write) fn add_columns_in_place(&mut self, new: &Arc<SourceTree>) -> Result<()> {
         let within = |error: Error| error.within(&new.tree.name);
         if let Some(path) = new.paths.iter().find(|path| self.places.contains_key(*path)) {
-            let what = "a new branch that is there already";
-            return Err(within(Error::unsupported(what).within(path)));
+            let message = "a new branch that is there already";
+            return Err(within(Error::unsupported(message).within(path)));
         }
         if new.tree.entries != self.entries() {
-            let what =
+            let message =
                 format!("{} entries of new branches of {}", new.tree.entries, self.entries());
-            return Err(within(Error::unsupported(what)));
+            return Err(within(Error::unsupported(message)));
         }
         for at in 0..new.paths.len() {
             self.add_branch(new, at);

@@ -68,8 +68,8 @@ impl CopiedObject {
         let found = record.objects.iter().nth(position);
         let Some(object) = found.filter(|one| one.class() == class && record.is_part(one.id))
         else {
-            let what = "an object that is a part of another one, which alone cannot be copied";
-            return Err(Error::unsupported(what).within(&self.class));
+            let message = "an object that is a part of another one, which alone cannot be copied";
+            return Err(Error::unsupported(message).within(&self.class));
         };
         let title = object.string("fTitle").unwrap_or_default();
         Ok(CopiedObject { class: object.class().into(), title, part: Some(object.id), ..self })

@@ -197,8 +197,8 @@ impl BranchPart {
         }
         let holds_nothing = branch.baskets.is_empty() && !branch.children.is_empty();
         if !holds_nothing && covered != tree.entries {
-            let what = format!("{covered} entries in baskets, the tree has {}", tree.entries);
-            return Err(Error::unsupported(what));
+            let message = format!("{covered} entries in baskets, the tree has {}", tree.entries);
+            return Err(Error::unsupported(message));
         }
         Ok(BranchPart { is_lacking: false, baskets })
     }

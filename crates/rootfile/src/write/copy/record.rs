@@ -81,8 +81,9 @@ impl SourceRecord {
         }
         let marks: Vec<Mark> = marks.all.into_iter().filter(|mark| mark.at < mark.end).collect();
         if let Some(lost) = marks.iter().find(|mark| mark.part == Marked::Lost) {
-            let what = "a pointer into an object that cannot be read, so that it cannot be copied";
-            return Err(Error::unsupported(what).at(offset + lost.at as u64));
+            let message =
+                "a pointer into an object that cannot be read, so that it cannot be copied";
+            return Err(Error::unsupported(message).at(offset + lost.at as u64));
         }
         let mut next = vec![marks.len(); marks.len()];
         let mut open: Vec<usize> = Vec::new();

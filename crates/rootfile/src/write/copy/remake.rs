@@ -108,8 +108,8 @@ impl HeldBasket {
         }
         if u64::from(entries) != numbers.end - numbers.start {
             let planned = numbers.end - numbers.start;
-            let what = format!("a basket of {entries} entries, where its tree has {planned}");
-            return Err(Error::corrupt(what).at(from));
+            let message = format!("a basket of {entries} entries, where its tree has {planned}");
+            return Err(Error::corrupt(message).at(from));
         }
         let first_entry = numbers.start;
         let content_len = key_len + content_len;
@@ -162,8 +162,8 @@ impl Entries {
     /// As [`HeldBasket::take`].
     fn of(kept: &[Range<u32>], content: &[u8], shape: &BasketKey) -> Result<Entries> {
         let unclear = || {
-            let what = "a basket whose entries cannot be told apart: write an RNTuple instead";
-            Error::unsupported(what)
+            let message = "a basket whose entries cannot be told apart: write an RNTuple instead";
+            Error::unsupported(message)
         };
         let offsets = match shape.is_usual {
             true => offsets_of(content, shape).ok_or_else(unclear)?,

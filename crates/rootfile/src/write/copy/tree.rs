@@ -241,8 +241,8 @@ impl CopiedTree {
         let taken = survivors.map_or(other.tree.entries, |some| some.rank(other.tree.entries));
         let planned = self.planned.checked_add(taken).filter(|all| *all <= ENTRIES_MAX);
         let planned = planned.ok_or_else(|| {
-            let what = format!("{taken} entries behind {}: too many", self.planned);
-            Error::limit(what).within(&other.tree.name)
+            let message = format!("{taken} entries behind {}: too many", self.planned);
+            Error::limit(message).within(&other.tree.name)
         })?;
         if missing == Missing::Union {
             // Those that a cut has left were read.
@@ -286,8 +286,8 @@ impl CopiedTree {
         let mut left = theirs.into_iter().filter(|(_, left)| !left.is_empty());
         match left.next().filter(|_| missing == Missing::Strict) {
             Some((path, _)) => {
-                let what = "a branch that the first input lacks";
-                Err(within(Error::unsupported(what), path))
+                let message = "a branch that the first input lacks";
+                Err(within(Error::unsupported(message), path))
             }
             None => {
                 let entries = taken;
@@ -609,15 +609,16 @@ fn check_entries(tree: &Tree) -> Result<()> {
     match tree.entries <= most {
         true => Ok(()),
         false => {
-            let what = format!("{} entries, for which no branch has the bytes", tree.entries);
-            Err(Error::corrupt(what))
+            let message = format!("{} entries, for which no branch has the bytes", tree.entries);
+            Err(Error::corrupt(message))
         }
     }
 }
 
 /// That entries of two branches are written in the same way.
 fn same(mine: &Branch, their: &Branch) -> Result<()> {
-    let other = |what: &str| Err(Error::unsupported(format!("{what} than in the first input")));
+    let other =
+        |difference: &str| Err(Error::unsupported(format!("{difference} than in the first input")));
     let kinds = match (&mine.kind, &their.kind) {
         (
             BranchKind::Element {

@@ -39,8 +39,8 @@ impl CopiedTree {
             let in_added = branch.parent.map(|parent| added.contains(&(parent.0 as usize)));
             let is_there = self.places.get(path).is_some_and(|places| number < places.len());
             if in_added.is_some_and(|in_added| in_added == is_there) {
-                let what = "a part of an object that the inputs before lack in it";
-                return Err(refused(Error::unsupported(what)));
+                let message = "a part of an object that the inputs before lack in it";
+                return Err(refused(Error::unsupported(message)));
             }
             if is_there {
                 continue;
@@ -66,8 +66,8 @@ impl CopiedTree {
         let is_there =
             |path: &&String| other.paths.contains(path) || self.sources[0].paths.contains(path);
         if let Some(path) = new.paths.iter().find(is_there) {
-            let what = "a new column that is there already: give it another name";
-            return Err(Error::unsupported(what).within(path).within(&other.tree.name));
+            let message = "a new column that is there already: give it another name";
+            return Err(Error::unsupported(message).within(path).within(&other.tree.name));
         }
         let added: Vec<usize> =
             (0..new.paths.len()).filter(|at| !self.places.contains_key(&new.paths[*at])).collect();
@@ -99,8 +99,8 @@ impl CopiedTree {
             return Ok(());
         }
         if parent.is_some_and(|parent| other.paths.contains(parent)) {
-            let what = "a part of an object of the inputs before that this one lacks in it";
-            return Err(Error::unsupported(what));
+            let message = "a part of an object of the inputs before that this one lacks in it";
+            return Err(Error::unsupported(message));
         }
         let (source, branch) = self.branches[at].origin;
         fillable(&self.sources[source], branch)
@@ -244,8 +244,8 @@ fn fillable(source: &SourceTree, at: usize) -> Result<()> {
     match source.paths.iter().position(|first| first == path) {
         Some(first) if first == counter.0 as usize => Ok(()),
         _ => {
-            let what = format!("its items are counted by the second of two branches {path}");
-            Err(Error::unsupported(what))
+            let message = format!("its items are counted by the second of two branches {path}");
+            Err(Error::unsupported(message))
         }
     }
 }

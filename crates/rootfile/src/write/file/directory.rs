@@ -144,13 +144,13 @@ impl FileWriter {
         let end = self.old.as_ref().map_or(0, |old| old.end);
         let growing = directory.map(|id| self.tables.in_place_of(id, name, cycle));
         if growing.into_iter().flatten().any(|table| !table.writer.is_unchanged()) {
-            let what = "to remove a table that has been given entries or columns";
-            return Err(Error::unsupported(what).within(&format!("{name};{cycle}")));
+            let message = "to remove a table that has been given entries or columns";
+            return Err(Error::unsupported(message).within(&format!("{name};{cycle}")));
         }
         let key = directory.and_then(|id| self.directories[id.0].drop_key(name, cycle, end));
         let Some((_, key)) = key else {
-            let what = "to remove what is no object of the file as it was";
-            return Err(Error::unsupported(what).within(&format!("{name};{cycle}")));
+            let message = "to remove what is no object of the file as it was";
+            return Err(Error::unsupported(message).within(&format!("{name};{cycle}")));
         };
         self.free_record(&key);
         Ok(())
@@ -165,8 +165,8 @@ impl FileWriter {
         let end = self.old.as_ref().map_or(0, |old| old.end);
         let directory = &mut self.directories[id.0];
         let Some((place, key)) = directory.drop_key(name, cycle, end) else {
-            let what = "to replace what is no object of the file as it was";
-            return Err(Error::unsupported(what).within(&format!("{name};{cycle}")));
+            let message = "to replace what is no object of the file as it was";
+            return Err(Error::unsupported(message).within(&format!("{name};{cycle}")));
         };
         directory.vacant = Some((place, cycle));
         self.free_record(&key);

@@ -65,16 +65,17 @@ impl Existing {
         let header = &file.header;
         if header.version < VERSION_MIN {
             let version = header.version;
-            let what = format!("an update of a file of ROOT version {version}, before 4.00");
-            return Err(Error::unsupported(what));
+            let message = format!("an update of a file of ROOT version {version}, before 4.00");
+            return Err(Error::unsupported(message));
         }
         if known.size().is_some_and(|size| size < header.end) {
-            let what = format!("an update of a file that is cut: it should end at {}", header.end);
-            return Err(Error::corrupt(what));
+            let message =
+                format!("an update of a file that is cut: it should end at {}", header.end);
+            return Err(Error::corrupt(message));
         }
         if header.free_offset == 0 {
-            let what = "an update of a file that was never closed: copy what is in it";
-            return Err(Error::unsupported(what));
+            let message = "an update of a file that was never closed: copy what is in it";
+            return Err(Error::unsupported(message));
         }
         let all = ready!(file.directories(known)?);
         if let Some((_, error)) = all.broken.into_iter().next() {

@@ -340,7 +340,7 @@ impl FileWriter {
         mut writer: Box<dyn TableWriter>,
     ) -> Result<TableId> {
         let open = &self.tables[ntuple];
-        let within = |what: &str| Err(Error::unsupported(what).within(&open.name));
+        let within = |message: &str| Err(Error::unsupported(message).within(&open.name));
         let Some(existing) = open.writer.attribute_sets().filter(|_| open.set_of.is_none()) else {
             return within("attribute sets of a table that is no RNTuple");
         };

@@ -155,8 +155,8 @@ impl FileWriter {
         let long = self.end > BIG;
         let begin = self.directories[0].offset;
         if long && begin < HEADER_LEN_LONG {
-            let what = format!("a file of more than 2 GB whose first record is at byte {begin}");
-            return Err(Error::limit(what));
+            let message = format!("a file of more than 2 GB whose first record is at byte {begin}");
+            return Err(Error::limit(message));
         }
         let mut header = Buffer::default();
         header.bytes(b"root");

@@ -57,7 +57,7 @@ pub(super) fn place_of(schema: &Schema, path: &str) -> Result<NewField> {
     let Some((above, name)) = path.rsplit_once('.') else {
         return Ok(NewField { parent: None, name: path.to_owned() });
     };
-    let within = |what: &str| Error::unsupported(what).within(above);
+    let within = |message: &str| Error::unsupported(message).within(above);
     let mut parent = None;
     for part in above.split('.') {
         let is_meant =
@@ -69,8 +69,8 @@ pub(super) fn place_of(schema: &Schema, path: &str) -> Result<NewField> {
             return Err(within("a new field within one that is not a record of each entry"));
         }
         if !field.typename.is_empty() {
-            let what = format!("a new field within an object of class {}", field.typename);
-            return Err(within(&what));
+            let message = format!("a new field within an object of class {}", field.typename);
+            return Err(within(&message));
         }
         parent = Some(at as u32);
     }
@@ -150,8 +150,8 @@ fn same_fields(written: &Schema, existing: &Schema) -> Result<Vec<u32>> {
         if (field.role, field.array_size) != (other.role, other.array_size)
             || !is_alike(&field.typename, &other.typename, field.role)
         {
-            let what = format!("it is a \"{}\"", other.typename);
-            return Err(unlike(&field.name, &what));
+            let difference = format!("it is a \"{}\"", other.typename);
+            return Err(unlike(&field.name, &difference));
         }
         fields.push(their);
     }
@@ -214,6 +214,6 @@ fn holds(encoding: Encoding, usual: Encoding) -> bool {
     }
 }
 
-fn unlike(field: &str, what: &str) -> Error {
-    not_written("field", &Error::unsupported(what)).within(field)
+fn unlike(field: &str, difference: &str) -> Error {
+    not_written("field", &Error::unsupported(difference)).within(field)
 }

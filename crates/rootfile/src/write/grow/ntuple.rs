@@ -93,8 +93,9 @@ impl GrowingNTuple {
         let last = existing.clusters.last().map(|last| last.columns.len());
         if last.is_some_and(|count| count < schema.columns.len()) {
             // The elements that such a field has without pages are in no list.
-            let what = "further entries of an RNTuple with fields that came after its last cluster";
-            return Err(within(Error::unsupported(what)));
+            let message =
+                "further entries of an RNTuple with fields that came after its last cluster";
+            return Err(within(Error::unsupported(message)));
         }
         // uproot sets no limit.
         let limit = Some(existing.ntuple.anchor.max_key_size).filter(|limit| *limit > 0);
@@ -157,9 +158,9 @@ impl GrowingNTuple {
         match self.existing.clusters.iter().all(is_whole) {
             true => Ok(()),
             false => {
-                let what = "new fields of an RNTuple with fields that came late, or pages in \
-                            several records: a skim writes it anew";
-                Err(Error::unsupported(what))
+                let message = "new fields of an RNTuple with fields that came late, or pages in \
+                               several records: a skim writes it anew";
+                Err(Error::unsupported(message))
             }
         }
     }
@@ -214,8 +215,8 @@ impl GrowingNTuple {
             aliases: Vec::new(),
         };
         let extension = late.extension(Some(&self.existing.kept.extension));
-        let what = "the record of fields that were added later";
-        Ok(extension.ok_or_else(|| Error::corrupt(what))?.into())
+        let message = "the record of fields that were added later";
+        Ok(extension.ok_or_else(|| Error::corrupt(message))?.into())
     }
 }
 

@@ -120,8 +120,8 @@ pub(super) fn check_length(values: u64, entries: u64) -> Result<()> {
     match values == entries {
         true => Ok(()),
         false => {
-            let what = format!("new columns of {values} entries, the table has {entries}");
-            Err(Error::unsupported(what))
+            let message = format!("new columns of {values} entries, the table has {entries}");
+            Err(Error::unsupported(message))
         }
     }
 }

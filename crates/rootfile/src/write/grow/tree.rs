@@ -137,9 +137,9 @@ impl GrowingTree {
     fn check_index(&self) -> Result<()> {
         match &self.existing {
             Some(existing) if existing.has_index => {
-                let what = "further entries of a tree with an index (TTree::BuildIndex), which \
-                            would not know them";
-                Err(Error::unsupported(what))
+                let message = "further entries of a tree with an index (TTree::BuildIndex), which \
+                               would not know them";
+                Err(Error::unsupported(message))
             }
             _ => Ok(()),
         }

@@ -81,8 +81,8 @@ fn infos_of_several_files_become_one_list() {
     // Another checksum of the same members, as another release of ROOT has it.
     infos.copy([&info("Hit", 7, &[("x", code::INT)])], "c.root").unwrap();
     let error = infos.copy([&info("Hit", 8, &[("x", code::FLOAT)])], "d.root").unwrap_err();
-    for what in ["Hit", "version 3", "d.root", "a.root", "00000008", "00000001"] {
-        assert!(error.to_string().contains(what), "{error}");
+    for part in ["Hit", "version 3", "d.root", "a.root", "00000008", "00000001"] {
+        assert!(error.to_string().contains(part), "{error}");
     }
 }
 

@@ -57,8 +57,8 @@ pub(super) fn page(encoding: Encoding, slices: &[Slice<'_>], page: &mut Vec<u8>)
         Encoding::Index { wide: false, split } => {
             let ends = ends(slices, count)?;
             if ends.last().is_some_and(|last| u32::try_from(*last).is_err()) {
-                let what = "a cluster of more than 4,294,967,295 items in a column of 32 bits";
-                return Err(Error::limit(what));
+                let message = "a cluster of more than 4,294,967,295 items in a column of 32 bits";
+                return Err(Error::limit(message));
             }
             let numbers = |all: &mut dyn Iterator<Item = i64>| -> Vec<u32> {
                 all.map(|end| end as u32).collect()
@@ -311,8 +311,8 @@ fn doubles(slices: &[Slice<'_>], count: usize) -> Result<Vec<f64>> {
 /// The nearest of the values that a range has in so many bits.
 fn quantised(reals: &[f64], bits: u32, min: f64, max: f64) -> Result<Vec<u32>> {
     if let Some(outside) = reals.iter().find(|real| !(min..=max).contains(*real)) {
-        let what = format!("{outside} in a column of reals from {min} to {max}");
-        return Err(Error::unsupported(what));
+        let message = format!("{outside} in a column of reals from {min} to {max}");
+        return Err(Error::unsupported(message));
     }
     let scale = ((1u64 << bits) - 1) as f64 / (max - min);
     Ok(reals.iter().map(|real| ((real - min) * scale + 0.5) as u32).collect())

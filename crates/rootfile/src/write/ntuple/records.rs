@@ -87,8 +87,8 @@ impl Records {
             further += 1;
         }
         if further * PLACE_LEN >= self.max {
-            let what = format!("{len} bytes in records of {}", self.max);
-            return Err(Error::limit(what));
+            let message = format!("{len} bytes in records of {}", self.max);
+            return Err(Error::limit(message));
         }
         let start = self.begin(self.max)?;
         let mut rest = payload;

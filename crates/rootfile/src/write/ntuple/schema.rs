@@ -56,8 +56,8 @@ impl Plan {
         }
         for (path, _) in &options.reals {
             if !builder.used.contains(path) {
-                let what = format!("no reals \"{path}\" that could be stored with fewer bits");
-                return Err(Error::unsupported(what));
+                let message = format!("no reals \"{path}\" that could be stored with fewer bits");
+                return Err(Error::unsupported(message));
             }
         }
         builder.counters(columns);
@@ -108,8 +108,8 @@ impl Builder<'_> {
         let typename = typename(entry).map_err(|error| error.within(path))?;
         if matches!(entry, EntryType::Option(content) if !way::is_typed(content)) {
             // As lists of none or one, which uproot makes of them, they would be read as lists.
-            let what = format!("{entry}: ROOT has no type for records that may be missing");
-            return Err(Error::unsupported(what).within(path));
+            let message = format!("{entry}: ROOT has no type for records that may be missing");
+            return Err(Error::unsupported(message).within(path));
         }
         let role = match entry {
             // ROOT has arrays of items with a type only.
@@ -166,8 +166,9 @@ impl Builder<'_> {
         path: &str,
     ) -> Result<()> {
         if types.len() > ALTERNATIVES_MAX {
-            let what = format!("a union of {} types: {ALTERNATIVES_MAX} at the most", types.len());
-            return Err(Error::unsupported(what).within(path));
+            let message =
+                format!("a union of {} types: {ALTERNATIVES_MAX} at the most", types.len());
+            return Err(Error::unsupported(message).within(path));
         }
         self.column(parent, SWITCH, 96, None, steps, WayEnd::Switches)?;
         for (at, entry) in types.iter().enumerate() {
@@ -274,8 +275,8 @@ impl Builder<'_> {
             RealStorage::Truncated { bits } => (0x1c, within_bits(bits, path)?, None),
             RealStorage::Quantised { bits, min, max } => {
                 if min.is_nan() || max.is_nan() || min >= max {
-                    let what = format!("\"{path}\" in the range {min} to {max}");
-                    return Err(Error::unsupported(what));
+                    let message = format!("\"{path}\" in the range {min} to {max}");
+                    return Err(Error::unsupported(message));
                 }
                 (0x1d, within_bits(bits, path)?, Some((min, max)))
             }
@@ -308,8 +309,8 @@ impl Builder<'_> {
 }
 
 fn within_bits(bits: u32, path: &str) -> Result<u16> {
-    let what = || Error::unsupported(format!("\"{path}\" in {bits} bits"));
-    u16::try_from(bits).map_err(|_| what())
+    let refused = || Error::unsupported(format!("\"{path}\" in {bits} bits"));
+    u16::try_from(bits).map_err(|_| refused())
 }
 
 /// The type of a number's column.
@@ -374,8 +375,8 @@ fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Result<()> {
     for name in names {
         let wrong = |c: char| c.is_control() || matches!(c, '.' | ' ' | '\\' | '/');
         if name.is_empty() || name.contains(wrong) {
-            let what = format!("a field called \"{name}\": no spaces, dots or slashes, please");
-            return Err(Error::unsupported(what));
+            let message = format!("a field called \"{name}\": no spaces, dots or slashes, please");
+            return Err(Error::unsupported(message));
         }
         if !all.insert(name) {
             return Err(Error::unsupported(format!("two fields called \"{name}\"")));

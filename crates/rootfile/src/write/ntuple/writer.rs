@@ -96,8 +96,8 @@ impl RNTupleWriter {
     /// contradict them.
     pub fn new(columns: Vec<TableColumn>, options: RNTupleOptions) -> Result<Self> {
         if !(KEY_SIZE_MIN..=1 << 30).contains(&options.max_key_size) {
-            let what = format!("records of at most {} bytes", options.max_key_size);
-            return Err(Error::unsupported(what));
+            let message = format!("records of at most {} bytes", options.max_key_size);
+            return Err(Error::unsupported(message));
         }
         let Plan { schema, columns: stored } = Plan::new(&columns, &options)?;
         let stored: Vec<Arc<StoredColumn>> = stored.into_iter().map(Arc::new).collect();

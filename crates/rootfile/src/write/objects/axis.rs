@@ -122,7 +122,7 @@ impl Axis {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        let refused = |what: String| Err(Error::unsupported(what));
+        let refused = |message: String| Err(Error::unsupported(message));
         if self.bins == 0 || self.bins > i32::MAX as u32 - 2 {
             return refused(format!("an axis of {} bins", self.bins));
         }

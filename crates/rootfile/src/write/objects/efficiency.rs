@@ -49,7 +49,7 @@ impl Efficiency {
     /// # Errors
     /// `Unsupported` where one is not a part of the other; those of [`Histogram::into_object`].
     pub fn into_object(self) -> Result<Arc<dyn WritableObject>> {
-        let refused = |what: &str| Err(Error::unsupported(what).within(&self.name));
+        let refused = |message: &str| Err(Error::unsupported(message).within(&self.name));
         if self.passed.axes != self.total.axes {
             return refused("the histogram of what passed has other axes than that of all");
         }

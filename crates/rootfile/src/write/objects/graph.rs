@@ -76,8 +76,8 @@ impl Graph {
         }
         let others = self.errors.arrays().into_iter().chain([&*self.y]);
         if let Some(len) = others.map(<[f64]>::len).find(|len| *len != points) {
-            let what = format!("a graph of {points} x and {len} y or errors");
-            return Err(Error::unsupported(what).within(&self.name));
+            let message = format!("a graph of {points} x and {len} y or errors");
+            return Err(Error::unsupported(message).within(&self.name));
         }
         Ok(Arc::new(Checked(self)))
     }

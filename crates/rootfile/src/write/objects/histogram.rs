@@ -141,7 +141,7 @@ impl Histogram {
 
     /// The class, if all belongs together.
     fn check(&self) -> Result<String> {
-        let refused = |what: String| Err(Error::unsupported(what));
+        let refused = |message: String| Err(Error::unsupported(message));
         let axes = self.axes.len();
         if !(1..=3).contains(&axes) {
             return refused(format!("a histogram of {axes} axes: ROOT has those of 1 to 3"));
@@ -152,9 +152,9 @@ impl Histogram {
             return Err(Error::limit(format!("a histogram of more than {CELLS_MAX} cells")));
         };
         let arrays = [("cells", self.cells.len()), ("sums of squares", self.sum_w2.len())];
-        for (what, len) in arrays {
-            if len != cells && (len > 0 || what == "cells") {
-                return refused(format!("{len} {what} of {cells} cells"));
+        for (name, len) in arrays {
+            if len != cells && (len > 0 || name == "cells") {
+                return refused(format!("{len} {name} of {cells} cells"));
             }
         }
         let mut sums = statistics::count(axes);
@@ -177,8 +177,10 @@ impl Histogram {
             Number::F64 => 'D',
             _ => {
                 let cells = self.cells.dtype();
-                let what = "int8, int16, int32, float32 and float64";
-                return Err(Error::unsupported(format!("cells of {cells}: written are {what}")));
+                let supported = "int8, int16, int32, float32 and float64";
+                return Err(Error::unsupported(format!(
+                    "cells of {cells}: written are {supported}"
+                )));
             }
         };
         match (&self.profile, self.axes.len()) {
@@ -261,13 +263,13 @@ impl Histogram {
 
 impl Profile {
     fn check(&self, cells: usize, sum_w2: usize) -> Result<()> {
-        let refused = |what: String| Err(Error::unsupported(what));
+        let refused = |message: String| Err(Error::unsupported(message));
         let lens = (self.entries.len(), sum_w2);
         if lens != (cells, cells) {
             // ROOT looks into both without asking how long they are.
             let (entries, squares) = lens;
-            let what = format!("a profile of {cells} cells");
-            return refused(format!("{what} with {entries} entries and {squares} squares"));
+            let profile = format!("a profile of {cells} cells");
+            return refused(format!("{profile} with {entries} entries and {squares} squares"));
         }
         if ![0, cells].contains(&self.sum_w2.len()) {
             return refused(format!("{} sums of squares of {cells} cells", self.sum_w2.len()));

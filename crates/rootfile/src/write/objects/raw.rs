@@ -31,16 +31,16 @@ impl RawObject {
     /// record is not that of the key.
     pub fn new(file: Arc<File>, key: Key, record: Bytes) -> Result<Self> {
         if !file.is_object(&key) {
-            let what = format!("a {} is more than its record", key.class);
-            return Err(Error::unsupported(what).within(&key.name));
+            let message = format!("a {} is more than its record", key.class);
+            return Err(Error::unsupported(message).within(&key.name));
         }
         key.check_record(&record).map_err(|error| error.within(&key.name))?;
         let fits = key.key_len <= key.record_len && key.record_len == record.len() as u64;
         match fits {
             true => Ok(RawObject { file, key, record }),
             false => {
-                let what = "a record of another length than its key's";
-                Err(Error::corrupt(what).within(&key.name).at(key.offset))
+                let message = "a record of another length than its key's";
+                Err(Error::corrupt(message).within(&key.name).at(key.offset))
             }
         }
     }
@@ -51,7 +51,7 @@ impl RawObject {
 
     /// The content where its first byte is at `start` of the record.
     fn content_at(&self, start: usize) -> Result<Vec<u8>> {
-        let refused = |what: &str| Err(Error::unsupported(what).within(&self.key.name));
+        let refused = |message: &str| Err(Error::unsupported(message).within(&self.key.name));
         let objects = self.file.object_in(&self.key, &self.record, &Alone, &Opaque::new())?;
         if objects.unread_objects().next().is_some() {
             return refused("an object that is not understood wholly can only keep its name");

@@ -158,8 +158,8 @@ fn histograms_whose_parts_do_not_belong_together() {
         with_axis(Axis { labels: vec![String::new(); 3], ..axis() }),
     ];
     for bad in bad {
-        let what = format!("{bad:?}");
-        let error = bad.into_object().err().expect(&what);
+        let case = format!("{bad:?}");
+        let error = bad.into_object().err().expect(&case);
         assert!(error.to_string().contains('h') || error.to_string().contains('p'), "{error}");
     }
     assert!(good().into_object().is_ok());

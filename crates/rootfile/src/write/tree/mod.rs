@@ -141,8 +141,8 @@ impl TreeWriter {
             let views = [one, other].map(|plan| View::of(columns.get(plan.column)?, &plan.path));
             let [Some(lists), Some(counts)] = views else { continue };
             if !agree(&lists, &counts) {
-                let what = format!("lists of other lengths than \"{}\" counts", other.name);
-                return Err(Error::unsupported(what).within(&one.name));
+                let message = format!("lists of other lengths than \"{}\" counts", other.name);
+                return Err(Error::unsupported(message).within(&one.name));
             }
         }
         Ok(())

@@ -258,8 +258,8 @@ impl TreePlan {
             return Err(Error::unsupported("a column without a name"));
         }
         if branch.name.contains(['[', ']']) {
-            let what = "a name with brackets, which readers take for dimensions";
-            return Err(Error::unsupported(what));
+            let message = "a name with brackets, which readers take for dimensions";
+            return Err(Error::unsupported(message));
         }
         if self.names.insert(branch.name.clone(), at).is_some() {
             return Err(Error::unsupported(format!(

@@ -93,9 +93,9 @@ impl Bridge {
                     return Err(Error::unsupported(why).within(&layout.path(place)));
                 }
                 if part.entries > part.entries_max {
-                    let what =
+                    let message =
                         format!("{} entries, for which no field has the bytes", part.entries);
-                    return Err(Error::corrupt(what).within(&layout.path(place)));
+                    return Err(Error::corrupt(message).within(&layout.path(place)));
                 }
                 pages = pages.saturating_add(zeros / (PAGE_BYTES / 16) + 1);
             }
@@ -214,8 +214,8 @@ impl Levels<'_> {
                 let mut items = self.schema.fields[id as usize].children.iter();
                 let like = items.find_map(|child| self.like(*child, 1));
                 like.ok_or_else(|| {
-                    let what = "a field of a collection whose items have no other";
-                    Error::unsupported(what)
+                    let message = "a field of a collection whose items have no other";
+                    Error::unsupported(message)
                 })
             }
             _ => Err(Error::unsupported("a field that was added to an object")),

@@ -165,11 +165,11 @@ impl UnionSchema {
         if mine.typename == their.typename && same(mine) == same(their) {
             return Ok(());
         }
-        let what = format!(
+        let message = format!(
             "a field of type \"{}\" (version {}) where the inputs before have \"{}\" ({})",
             their.typename, their.type_version, mine.typename, mine.type_version
         );
-        Err(Error::unsupported(what).within(&self.path(place)))
+        Err(Error::unsupported(message).within(&self.path(place)))
     }
 
     /// Adds a field that the inputs before lack; `None` where such fields are left out.
@@ -182,7 +182,7 @@ impl UnionSchema {
     ) -> Result<Option<u32>> {
         if self.inputs > 0 {
             let is_open = |parent: usize| parent >= before || self.fields[parent].is_open();
-            let what = match missing {
+            let message = match missing {
                 Missing::Strict => "a field that the first input lacks",
                 _ if parent.is_some_and(|parent| !is_open(parent as usize)) => {
                     "a part of an object that the inputs before have without it"
@@ -190,10 +190,10 @@ impl UnionSchema {
                 Missing::Filter => return Ok(None),
                 Missing::Union => "",
             };
-            if !what.is_empty() {
+            if !message.is_empty() {
                 let path = parent.map(|parent| self.path(parent as usize) + ".");
                 let path = path.unwrap_or_default() + &field.name;
-                return Err(Error::unsupported(what).within(&path));
+                return Err(Error::unsupported(message).within(&path));
             }
             self.is_extended = true;
         }
@@ -213,8 +213,8 @@ impl UnionSchema {
                 None => None,
                 Some(Some(Some(source))) => Some(*source),
                 Some(_) => {
-                    let what = "a projected field whose source is not in the output";
-                    return Err(Error::unsupported(what).within(&self.path(place)));
+                    let message = "a projected field whose source is not in the output";
+                    return Err(Error::unsupported(message).within(&self.path(place)));
                 }
             };
             let mine = &mut self.fields[place].field;
@@ -223,8 +223,8 @@ impl UnionSchema {
                 continue;
             }
             if mine.source != source {
-                let what = "a field that shows another one than in the inputs before";
-                return Err(Error::unsupported(what).within(&self.path(place)));
+                let message = "a field that shows another one than in the inputs before";
+                return Err(Error::unsupported(message).within(&self.path(place)));
             }
         }
         Ok(())
@@ -248,16 +248,17 @@ impl UnionSchema {
                 columns.iter().map(|id| Storage::of(&schema.columns[*id as usize])).collect();
             let mine = &mut self.fields[place].representations;
             if mine.first().is_some_and(|first| first.len() != stored.len()) {
-                let what = "representations of different columns";
-                return Err(Error::corrupt(what).within(&self.path(place)));
+                let message = "representations of different columns";
+                return Err(Error::corrupt(message).within(&self.path(place)));
             }
             if !mine.contains(&stored) {
                 let firsts = mine.first().into_iter().flatten();
                 let is_read = firsts.zip(&stored).all(|(first, one)| one.is_read_behind(*first));
                 if self.inputs > 0 && !is_read {
-                    let what = "reals with other bits or another range than in the inputs before, \
-                                which ROOT would read as if they had theirs: write one of them anew";
-                    return Err(Error::unsupported(what).within(&self.path(place)));
+                    let message = "reals with other bits or another range than in the inputs \
+                                   before, which ROOT would read as if they had theirs: write \
+                                   one of them anew";
+                    return Err(Error::unsupported(message).within(&self.path(place)));
                 }
                 let mine = &mut self.fields[place].representations;
                 mine.push(stored);

@@ -295,8 +295,8 @@ impl CopiedNTuple {
         // Readers refuse more.
         let planned = self.planned.checked_add(part.entries);
         self.planned = planned.filter(|all| *all <= i64::MAX as u64).ok_or_else(|| {
-            let what = format!("{} entries behind {}: too many", part.entries, self.planned);
-            Error::limit(what).within(&self.first.ntuple.schema.name)
+            let message = format!("{} entries behind {}: too many", part.entries, self.planned);
+            Error::limit(message).within(&self.first.ntuple.schema.name)
         })?;
         Ok(part)
     }
@@ -529,8 +529,8 @@ impl CopiedNTuple {
     ) -> Result<PlacedCluster<'static>> {
         let pages = self.joined.remove(&open.number);
         if open.has_pages && pages.is_none() {
-            let what = format!("entries from {} on without their pages", open.entries.start);
-            return Err(Error::corrupt(what));
+            let message = format!("entries from {} on without their pages", open.entries.start);
+            return Err(Error::corrupt(message));
         }
         // Clusters of records without members have no pages.
         let pages = pages.unwrap_or_default();
@@ -660,8 +660,8 @@ impl CopiedNTuple {
                 let first = self.columns.len() - self.late.len();
                 let late = self.layout.late_columns(&self.columns, first);
                 let extension = late.extension(self.extension.as_deref());
-                let what = "the record of fields that were added later";
-                Some(extension.ok_or_else(|| Error::corrupt(what))?.into())
+                let message = "the record of fields that were added later";
+                Some(extension.ok_or_else(|| Error::corrupt(message))?.into())
             }
         };
         for list in self.lists.finish(self.columns.len()) {

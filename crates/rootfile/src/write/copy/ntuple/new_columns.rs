@@ -221,8 +221,8 @@ pub(super) fn with_new(schema: &Schema, new: Option<&Schema>, first: &Schema) ->
     let Some(new) = new else { return Ok(all) };
     for name in top_names(new) {
         if top_names(schema).chain(top_names(first)).any(|own| own == name) {
-            let what = "a new column that is there already: give it another name";
-            return Err(Error::unsupported(what).within(name));
+            let message = "a new column that is there already: give it another name";
+            return Err(Error::unsupported(message).within(name));
         }
     }
     all.append(new);

@@ -130,8 +130,8 @@ impl Taker<'_> {
             return Ok(());
         }
         if let Role::Unknown(role) = role {
-            let what = format!("taking entries of a field of structural role {role}");
-            return Err(Error::unsupported(what));
+            let message = format!("taking entries of a field of structural role {role}");
+            return Err(Error::unsupported(message));
         }
         let level = match array_size {
             Some(size) => level.times(*size)?,

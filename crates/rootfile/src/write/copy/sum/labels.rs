@@ -109,12 +109,13 @@ impl SumAxis {
             if both_lack {
                 check_bins(mine, their, self.name)?;
             }
-            let what = format!("{}: labels that are not in all inputs", self.name);
-            return Err(Error::unsupported(what));
+            let message = format!("{}: labels that are not in all inputs", self.name);
+            return Err(Error::unsupported(message));
         }
         if !(self.can_extend && can_extend(axis)) {
-            let what = "other labels than in the first input, on an axis that cannot be extended";
-            return Err(Error::unsupported(format!("{}: {what}", self.name)));
+            let message =
+                "other labels than in the first input, on an axis that cannot be extended";
+            return Err(Error::unsupported(format!("{}: {message}", self.name)));
         }
         let count = their.count;
         let mut bins: Vec<Option<BinLabel>> = Vec::new();
@@ -153,8 +154,8 @@ impl SumAxis {
             _ if bin == 0 => return Ok((0, false)),
             _ if bin + 1 == labels.len() => return Ok((mine.count + 1, false)),
             _ => {
-                let what = format!("{}: bin {bin} has no label, where others have", self.name);
-                return Err(Error::unsupported(what));
+                let message = format!("{}: bin {bin} has no label, where others have", self.name);
+                return Err(Error::unsupported(message));
             }
         };
         if let Some(place) = self.labels.get(text) {
@@ -203,8 +204,8 @@ impl SumAxis {
 fn check_bins(mine: &Bins, their: &Bins, name: &str) -> Result<()> {
     match mine.differs_in(their) {
         None => Ok(()),
-        Some(what) => {
-            let said = format!("{name}: other {what} than in the first input");
+        Some(difference) => {
+            let said = format!("{name}: other {difference} than in the first input");
             Err(Error::unsupported(said))
         }
     }
@@ -222,8 +223,8 @@ pub fn check_axes(mine: ObjectRef<'_>, their: ObjectRef<'_>) -> Result<()> {
     {
         check_bins(&Bins::of(mine)?, &Bins::of(their)?, &format!("axis {at}"))?;
         if of(mine)? != of(their)? {
-            let what = format!("axis {at}: other labels than in the first input");
-            return Err(Error::unsupported(what));
+            let message = format!("axis {at}: other labels than in the first input");
+            return Err(Error::unsupported(message));
         }
     }
     Ok(())

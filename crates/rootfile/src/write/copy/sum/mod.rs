@@ -79,8 +79,8 @@ impl ObjectSum {
         if self.object.root().class() != other.root().class() {
             let mine = self.object.root().class();
             let their = other.root().class();
-            let what = format!("a {their} where the first input has a {mine}");
-            return Err(Error::unsupported(what));
+            let message = format!("a {their} where the first input has a {mine}");
+            return Err(Error::unsupported(message));
         }
         self.is_sum = true;
         // Objects of `other` that the sum uses are in a record behind those that it has.
