@@ -6,29 +6,31 @@ use thiserror::Error;
 /// Bytes that are not the message they should be.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DecodeError {
-    #[error("{what}: ends before its last field")]
-    Short { what: &'static str },
-    #[error("{what}: {why}")]
-    Invalid { what: &'static str, why: &'static str },
+    #[error("{subject}: ends before its last field")]
+    Short { subject: &'static str },
+    #[error("{subject}: {why}")]
+    Invalid { subject: &'static str, why: &'static str },
 }
 
 /// Takes fields off the front of a body. Every take is checked against the bytes that are left.
 #[derive(Debug, Clone)]
 pub struct Fields<'a> {
     rest: &'a [u8],
-    what: &'static str,
+    subject: &'static str,
 }
 
 impl<'a> Fields<'a> {
-    /// `what` names the message in errors.
-    pub fn new(what: &'static str, bytes: &'a [u8]) -> Self {
-        Fields { rest: bytes, what }
+    /// `subject` names the message in errors.
+    pub fn new(subject: &'static str, bytes: &'a [u8]) -> Self {
+        Fields { rest: bytes, subject }
     }
 
     /// The next `N` bytes.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
-        let (head, rest) =
-            self.rest.split_first_chunk::<N>().ok_or(DecodeError::Short { what: self.what })?;
+        let (head, rest) = self
+            .rest
+            .split_first_chunk::<N>()
+            .ok_or(DecodeError::Short { subject: self.subject })?;
         self.rest = rest;
         Ok(*head)
     }
@@ -61,13 +63,13 @@ impl<'a> Fields<'a> {
     /// A 32-bit length, which must not be negative.
     pub fn length(&mut self) -> Result<u32, DecodeError> {
         u32::try_from(self.i32()?)
-            .map_err(|_| DecodeError::Invalid { what: self.what, why: "a negative length" })
+            .map_err(|_| DecodeError::Invalid { subject: self.subject, why: "a negative length" })
     }
 
     /// A 64-bit file offset, which must not be negative.
     pub fn offset(&mut self) -> Result<u64, DecodeError> {
         u64::try_from(self.i64()?)
-            .map_err(|_| DecodeError::Invalid { what: self.what, why: "a negative offset" })
+            .map_err(|_| DecodeError::Invalid { subject: self.subject, why: "a negative offset" })
     }
 
     /// Whether all bytes have been taken.
@@ -88,10 +90,10 @@ pub fn text(bytes: &[u8]) -> String {
 }
 
 /// The text of a body where its exact bytes matter, as in a path.
-pub fn exact_text(what: &'static str, bytes: &[u8]) -> Result<String, DecodeError> {
+pub fn exact_text(subject: &'static str, bytes: &[u8]) -> Result<String, DecodeError> {
     std::str::from_utf8(until_nul(bytes))
         .map(str::to_owned)
-        .map_err(|_| DecodeError::Invalid { what, why: "a text that is not UTF-8" })
+        .map_err(|_| DecodeError::Invalid { subject, why: "a text that is not UTF-8" })
 }
 
 fn until_nul(bytes: &[u8]) -> &[u8] {
@@ -209,7 +211,7 @@ mod tests {
         let mut fields = Fields::new("test", &bytes);
         assert_eq!(fields.u16(), Ok(1));
         assert_eq!(fields.i32(), Ok(-2));
-        assert_eq!(fields.u16(), Err(DecodeError::Short { what: "test" }));
+        assert_eq!(fields.u16(), Err(DecodeError::Short { subject: "test" }));
         assert_eq!(fields.u8(), Ok(7));
         assert!(fields.is_empty());
     }

@@ -22,8 +22,8 @@ pub enum ProtocolError {
     OutOfTurn(#[from] Illegal),
     #[error("an answer to no request (stream id {})", .0.0)]
     UnknownStream(StreamId),
-    #[error("{what} of {bytes} bytes, more than the {limit} allowed")]
-    TooLarge { what: &'static str, bytes: u64, limit: u64 },
+    #[error("{subject} of {bytes} bytes, more than the {limit} allowed")]
+    TooLarge { subject: &'static str, bytes: u64, limit: u64 },
     #[error("a read of {asked} bytes was answered with more")]
     LongRead { asked: u64 },
     #[error("a vector read was answered with a record that was not asked for (offset {offset})")]

@@ -19,7 +19,8 @@ impl Head for RequestHeader {
     const BYTES: usize = RequestHeader::BYTES;
 
     fn parse(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let bytes = bytes.try_into().map_err(|_| DecodeError::Short { what: "request header" })?;
+        let bytes =
+            bytes.try_into().map_err(|_| DecodeError::Short { subject: "request header" })?;
         RequestHeader::decode(bytes)
     }
 
@@ -32,7 +33,8 @@ impl Head for ResponseHeader {
     const BYTES: usize = ResponseHeader::BYTES;
 
     fn parse(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let bytes = bytes.try_into().map_err(|_| DecodeError::Short { what: "response header" })?;
+        let bytes =
+            bytes.try_into().map_err(|_| DecodeError::Short { subject: "response header" })?;
         ResponseHeader::decode(bytes)
     }
 
@@ -45,7 +47,7 @@ impl Head for ResponseHeader {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Body {
     /// Hand it over whole, if it has no more than this many bytes.
-    Whole { what: &'static str, limit: u64 },
+    Whole { subject: &'static str, limit: u64 },
     /// Hand it over as it comes.
     AsItComes,
 }
@@ -90,9 +92,9 @@ impl<H: Head> FrameReader<H> {
                     let head = H::parse(&bytes)?;
                     self.state = match body(&head)? {
                         Body::AsItComes => State::Part { head, left: head.length() as usize },
-                        Body::Whole { what, limit } if u64::from(head.length()) > limit => {
+                        Body::Whole { subject, limit } if u64::from(head.length()) > limit => {
                             let bytes = head.length().into();
-                            return Err(ProtocolError::TooLarge { what, bytes, limit });
+                            return Err(ProtocolError::TooLarge { subject, bytes, limit });
                         }
                         Body::Whole { .. } => State::Whole { head },
                     };
@@ -173,7 +175,7 @@ mod tests {
     fn data_is_stream_2(head: &ResponseHeader) -> Result<Body, ProtocolError> {
         Ok(match head.stream {
             StreamId(2) => Body::AsItComes,
-            _ => Body::Whole { what: "test", limit: 3 },
+            _ => Body::Whole { subject: "test", limit: 3 },
         })
     }
 
@@ -248,6 +250,6 @@ mod tests {
         let error = FrameReader::<ResponseHeader>::new().next(&mut input, data_is_stream_2);
         let bytes = 0x7fff_ffff;
         let limit = 3;
-        assert_eq!(error, Err(ProtocolError::TooLarge { what: "test", bytes, limit }));
+        assert_eq!(error, Err(ProtocolError::TooLarge { subject: "test", bytes, limit }));
     }
 }

@@ -132,7 +132,7 @@ impl ResponseHeader {
         let mut fields = Fields::new("response header", bytes);
         let stream = StreamId(fields.u16()?);
         let status = Status::from_code(fields.u16()?)
-            .ok_or(DecodeError::Invalid { what: "response header", why: "an unknown status" })?;
+            .ok_or(DecodeError::Invalid { subject: "response header", why: "an unknown status" })?;
         Ok(ResponseHeader { stream, status, length: fields.length()? })
     }
 

@@ -54,7 +54,7 @@ impl Redirect {
 
     /// Reads the body of a kXR_redirect.
     pub fn decode(body: &[u8]) -> Result<Self, DecodeError> {
-        let invalid = |why| DecodeError::Invalid { what: "kXR_redirect", why };
+        let invalid = |why| DecodeError::Invalid { subject: "kXR_redirect", why };
         let mut fields = Fields::new("kXR_redirect", body);
         let port = fields.i32()?;
         let target = exact_text("kXR_redirect", fields.rest())?;
@@ -180,7 +180,7 @@ impl Attention {
                 let body = body.slice_ref(fields.rest());
                 if body.len() != header.length as usize {
                     let why = "a deferred answer of another length than it says";
-                    return Err(DecodeError::Invalid { what: "kXR_attn", why });
+                    return Err(DecodeError::Invalid { subject: "kXR_attn", why });
                 }
                 Ok(Attention::Answer { header, body })
             }

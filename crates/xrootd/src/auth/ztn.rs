@@ -46,14 +46,14 @@ impl Exchange for Ztn {
 
 /// The token of a credential, as the served side receives it.
 pub fn token_of(credential: &Bytes) -> Result<SecretString, DecodeError> {
-    let what = "ztn credential";
-    let mut fields = Fields::new(what, credential);
+    let subject = "ztn credential";
+    let mut fields = Fields::new(subject, credential);
     if fields.array::<8>()? != HEAD {
-        return Err(DecodeError::Invalid { what, why: "not a token" });
+        return Err(DecodeError::Invalid { subject, why: "not a token" });
     }
     let length = usize::from(fields.u16()?);
-    let token = fields.rest().get(..length).ok_or(DecodeError::Short { what })?;
-    exact_text(what, token).map(SecretString::from)
+    let token = fields.rest().get(..length).ok_or(DecodeError::Short { subject })?;
+    exact_text(subject, token).map(SecretString::from)
 }
 
 #[cfg(test)]

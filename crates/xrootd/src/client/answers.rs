@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::event::{Answer, Event, RequestId};
 use super::fetch::{Outcome, ReadKind};
 use super::streams::Owner;
-use super::{Client, What};
+use super::{Client, TaskKind};
 use crate::error::{ErrorCode, ProtocolError, RequestError, ServerError};
 use crate::frame::Piece;
 use crate::header::{ResponseHeader, Status, StreamId};
@@ -62,7 +62,7 @@ impl Client {
             Owner::Request(id) => self.tasks.get_mut(&id),
             _ => None,
         };
-        let request = task.as_ref().map_or("nothing", |task| task.what.name());
+        let request = task.as_ref().map_or("nothing", |task| task.kind.name());
         let writes = request == Pgwrite::NAME;
         let parts = task.and_then(|task| task.receiving.as_mut()?.parts());
         if parts.is_none() && !writes && owner != Owner::None {
@@ -218,7 +218,7 @@ impl Client {
     fn ask_later(&mut self, id: RequestId) {
         self.ahead = false;
         self.profile.burst = Some(false);
-        if let Some(What::Open { file, .. }) = self.tasks.get(&id).map(|task| &task.what) {
+        if let Some(TaskKind::Open { file, .. }) = self.tasks.get(&id).map(|task| &task.kind) {
             self.open_put_off(*file);
         }
         self.start_again(id);
@@ -294,7 +294,7 @@ impl Client {
                 self.wait(id, &body)
             }
             Status::Attention | Status::AuthMore | Status::Status => {
-                let request = self.tasks.get(&id).map_or("nothing", |task| task.what.name());
+                let request = self.tasks.get(&id).map_or("nothing", |task| task.kind.name());
                 Err(ProtocolError::UnexpectedStatus { status: status_name(status), request })
             }
         }
@@ -323,7 +323,7 @@ impl Client {
         let until = self.now.saturating_add(time.saturating_sub(over));
         self.streams.defer(stream, until);
         self.events.push_back(Event::Wait { request, time, why });
-        if let Some(What::Open { file, .. }) = self.tasks.get(&request).map(|task| &task.what) {
+        if let Some(TaskKind::Open { file, .. }) = self.tasks.get(&request).map(|task| &task.kind) {
             self.open_put_off(*file);
         }
         Ok(())
@@ -336,13 +336,13 @@ impl Client {
         if task.receiving.take().is_some_and(|receiving| receiving.delivered) {
             // Asked again, the bytes passed on already would come twice.
             let status = status_name(Status::Wait);
-            return Err(ProtocolError::UnexpectedStatus { status, request: task.what.name() });
+            return Err(ProtocolError::UnexpectedStatus { status, request: task.kind.name() });
         }
         task.careful = true;
         // A wait of no time counts, too, or a server could make a request go round for ever.
         task.waited = task.waited.saturating_add(time.max(std::time::Duration::from_secs(1)));
-        let open = match &task.what {
-            What::Open { file, .. } => Some(*file),
+        let open = match &task.kind {
+            TaskKind::Open { file, .. } => Some(*file),
             _ => None,
         };
         if task.waited > self.config.wait_max {
@@ -361,21 +361,21 @@ impl Client {
         if error.code == ErrorCode::TLS_REQUIRED && !self.is_encrypted() {
             return self.tls_required();
         }
-        match self.tasks.get(&id).map(|task| &task.what) {
-            Some(What::Fetch { .. }) => self.fetch_refused(id, error),
-            Some(What::Change { .. }) => self.change_refused(id, error),
-            Some(&What::Close { file }) if self.files.writes(file) => {
+        match self.tasks.get(&id).map(|task| &task.kind) {
+            Some(TaskKind::Fetch { .. }) => self.fetch_refused(id, error),
+            Some(TaskKind::Change { .. }) => self.change_refused(id, error),
+            Some(&TaskKind::Close { file }) if self.files.writes(file) => {
                 self.files.remove(file);
                 self.fail(id, error.into());
             }
             // The server does not have the file open, or does not know the session: this is the
             // wanted state.
-            Some(&What::Close { file }) => {
+            Some(&TaskKind::Close { file }) => {
                 self.tasks.remove(&id);
                 self.files.remove(file);
                 self.answer(id, Answer::Closed);
             }
-            Some(What::Plain(Request::Endsess(_))) if error.code == ErrorCode::NOT_FOUND => {
+            Some(TaskKind::Plain(Request::Endsess(_))) if error.code == ErrorCode::NOT_FOUND => {
                 self.tasks.remove(&id);
                 self.answer(id, Answer::SessionEnded);
             }
@@ -386,27 +386,27 @@ impl Client {
     /// A complete answer. One that cannot be read leaves the request to fail with its session.
     fn answered(&mut self, id: RequestId, body: &Bytes) -> Result<(), ProtocolError> {
         let Some(task) = self.tasks.get(&id) else { return Ok(()) };
-        match &task.what {
-            &What::Open { file, .. } => {
+        match &task.kind {
+            &TaskKind::Open { file, .. } => {
                 let answer = Open::decode_answer(body)?;
                 self.tasks.remove(&id);
                 self.opened(id, file, answer);
             }
-            &What::Close { file } => {
+            &TaskKind::Close { file } => {
                 Close::decode_answer(body)?;
                 self.tasks.remove(&id);
                 self.files.closed(file);
                 self.answer(id, Answer::Closed);
             }
-            What::Plain(request) => {
+            TaskKind::Plain(request) => {
                 let answer = plain_answer(request, body)?;
                 self.tasks.remove(&id);
                 self.learn(&answer);
                 self.answer(id, answer);
             }
-            What::Change { .. } => self.changed(id, None)?,
+            TaskKind::Change { .. } => self.changed(id, None)?,
             // The answers to reads are data and never kept whole.
-            What::Fetch { .. } => {}
+            TaskKind::Fetch { .. } => {}
         }
         Ok(())
     }
@@ -446,16 +446,16 @@ fn plain_answer(request: &Request, body: &Bytes) -> Result<Answer, ProtocolError
     })
 }
 
-impl What {
+impl TaskKind {
     fn name(&self) -> &'static str {
         match self {
-            What::Open { .. } => Open::NAME,
-            What::Fetch { how: ReadKind::Plain, .. } => crate::message::Read::NAME,
-            What::Fetch { how: ReadKind::Vector, .. } => crate::message::Readv::NAME,
-            What::Fetch { how: ReadKind::Checked { .. }, .. } => crate::message::Pgread::NAME,
-            What::Change { change, .. } => change.name(),
-            What::Close { .. } => Close::NAME,
-            What::Plain(request) => request.name(),
+            TaskKind::Open { .. } => Open::NAME,
+            TaskKind::Fetch { how: ReadKind::Plain, .. } => crate::message::Read::NAME,
+            TaskKind::Fetch { how: ReadKind::Vector, .. } => crate::message::Readv::NAME,
+            TaskKind::Fetch { how: ReadKind::Checked { .. }, .. } => crate::message::Pgread::NAME,
+            TaskKind::Change { change, .. } => change.name(),
+            TaskKind::Close { .. } => Close::NAME,
+            TaskKind::Plain(request) => request.name(),
         }
     }
 }

@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use super::event::{Answer, FileId, RequestId};
 use super::streams::{BodyKind, Owner};
-use super::{Client, What};
+use super::{Client, TaskKind};
 use crate::Time;
 use crate::error::{ErrorCode, Misuse, ProtocolError, RequestError, ServerError};
 use crate::header::{Handle, RequestHeader, StreamId};
@@ -137,7 +137,7 @@ impl Client {
 
     /// Closes a file whose open has no answer yet; the caller has noted the close.
     pub(super) fn close_early(&mut self, id: RequestId, file: FileId) {
-        self.add_task(id, What::Change { file, change: Change::Close, guess: Guess::None });
+        self.add_task(id, TaskKind::Change { file, change: Change::Close, guess: Guess::None });
     }
 
     fn change(&mut self, now: Time, file: FileId, change: Change) -> RequestId {
@@ -148,7 +148,7 @@ impl Client {
         };
         let id = self.name_request();
         self.touch(now);
-        self.add_task(id, What::Change { file, change, guess: Guess::None });
+        self.add_task(id, TaskKind::Change { file, change, guess: Guess::None });
         match checked {
             Ok(()) => self.pump(),
             Err(misuse) => self.fail(id, misuse.into()),
@@ -207,7 +207,8 @@ impl Client {
         id: RequestId,
         bad: Option<&BadPages>,
     ) -> Result<(), ProtocolError> {
-        let Some(What::Change { change, guess, .. }) = self.tasks.get_mut(&id).map(|t| &mut t.what)
+        let Some(TaskKind::Change { change, guess, .. }) =
+            self.tasks.get_mut(&id).map(|t| &mut t.kind)
         else {
             return Ok(());
         };
@@ -240,7 +241,8 @@ impl Client {
     }
 
     fn change_done(&mut self, id: RequestId) {
-        let Some(What::Change { file, change, .. }) = self.tasks.remove(&id).map(|task| task.what)
+        let Some(TaskKind::Change { file, change, .. }) =
+            self.tasks.remove(&id).map(|task| task.kind)
         else {
             return;
         };
@@ -252,7 +254,8 @@ impl Client {
 
     /// The guess that a change relies on has come true.
     pub(super) fn confirm_change(&mut self, id: RequestId) {
-        let Some(What::Change { guess, .. }) = self.tasks.get_mut(&id).map(|t| &mut t.what) else {
+        let Some(TaskKind::Change { guess, .. }) = self.tasks.get_mut(&id).map(|t| &mut t.kind)
+        else {
             return;
         };
         match std::mem::replace(guess, Guess::Confirmed) {
@@ -264,8 +267,8 @@ impl Client {
 
     /// A change that the server refused. If its handle was a guess, it is asked once more.
     pub(super) fn change_refused(&mut self, id: RequestId, error: ServerError) {
-        let Some(What::Change { file, change, guess }) =
-            self.tasks.get_mut(&id).map(|t| &mut t.what)
+        let Some(TaskKind::Change { file, change, guess }) =
+            self.tasks.get_mut(&id).map(|t| &mut t.kind)
         else {
             return;
         };
@@ -292,14 +295,14 @@ impl Client {
         complete: bool,
     ) -> Result<(), ProtocolError> {
         let Some(task) = self.tasks.get_mut(&id) else { return Ok(()) };
-        let What::Change { change: Change::Write(piece), .. } = &mut task.what else {
+        let TaskKind::Change { change: Change::Write(piece), .. } = &mut task.kind else {
             return Ok(());
         };
         let limit = piece.said_max();
         if piece.said.len() + bytes.len() > limit {
             let bytes = (piece.said.len() + bytes.len()) as u64;
             return Err(ProtocolError::TooLarge {
-                what: "a list of bad pages",
+                subject: "a list of bad pages",
                 bytes,
                 limit: limit as u64,
             });

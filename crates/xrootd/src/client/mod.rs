@@ -134,7 +134,7 @@ impl ClientConfig {
 /// A request, for as long as it has no final event.
 #[derive(Debug)]
 struct Task {
-    what: What,
+    kind: TaskKind,
     /// Under which id it is under way.
     stream: Option<StreamId>,
     /// How long the server has made it wait.
@@ -145,7 +145,7 @@ struct Task {
 }
 
 #[derive(Debug)]
-enum What {
+enum TaskKind {
     Open {
         file: FileId,
         request: Open,
@@ -272,7 +272,7 @@ impl Client {
     fn open_as(&mut self, now: Time, request: Open) -> (FileId, RequestId) {
         let file = self.files.add(request.options.writes());
         let path = request.path.clone();
-        let id = self.ask_about(now, &path, What::Open { file, request, tries: 0 });
+        let id = self.ask_about(now, &path, TaskKind::Open { file, request, tries: 0 });
         (file, id)
     }
 
@@ -311,7 +311,7 @@ impl Client {
                         self.answer(id, Answer::Closed);
                     }
                     State::Opening { .. } if known.writes => self.close_early(id, file),
-                    _ => self.add_task(id, What::Close { file }),
+                    _ => self.add_task(id, TaskKind::Close { file }),
                 }
             }
             // Closing twice does no harm.
@@ -323,49 +323,49 @@ impl Client {
 
     /// Asks for the status of a path. Answered by [`Answer::Stat`].
     pub fn stat(&mut self, now: Time, path: &str) -> RequestId {
-        self.ask_about(now, path, What::Plain(Stat::of(path).into()))
+        self.ask_about(now, path, TaskKind::Plain(Stat::of(path).into()))
     }
 
     /// Asks for the status of an open file. Answered by [`Answer::Stat`]; `None` where it is not
     /// open.
     pub fn stat_open(&mut self, now: Time, file: FileId) -> Option<RequestId> {
         let State::Open { handle, .. } = self.files.get(file)?.state else { return None };
-        Some(self.ask(now, What::Plain(Stat::of_open(handle).into())))
+        Some(self.ask(now, TaskKind::Plain(Stat::of_open(handle).into())))
     }
 
     /// Asks for a sign of life. Answered by [`Answer::Pong`].
     pub fn ping(&mut self, now: Time) -> RequestId {
-        self.ask(now, What::Plain(Ping.into()))
+        self.ask(now, TaskKind::Plain(Ping.into()))
     }
 
     /// Asks for configuration values. Answered by [`Answer::Config`]; those about vector reads go
     /// into [`Client::limits`].
     pub fn query_config(&mut self, now: Time, keys: &[&str]) -> RequestId {
-        self.ask(now, What::Plain(Query::config(keys).into()))
+        self.ask(now, TaskKind::Plain(Query::config(keys).into()))
     }
 
     /// Asks for a checksum, `?cks.type=` choosing which. Answered by [`Answer::Text`], as in
     /// `adler32 5bdad19a`.
     pub fn query_checksum(&mut self, now: Time, path: &str) -> RequestId {
-        self.ask_about(now, path, What::Plain(Query::checksum(path).into()))
+        self.ask_about(now, path, TaskKind::Plain(Query::checksum(path).into()))
     }
 
     /// Asks for the server's summary of itself, which begins with its time of day. Answered by
     /// [`Answer::Text`].
     pub fn query_summary(&mut self, now: Time) -> RequestId {
-        self.ask(now, What::Plain(Query::summary().into()))
+        self.ask(now, TaskKind::Plain(Query::summary().into()))
     }
 
     /// Lists a directory. Answered by [`Answer::Entries`].
     pub fn dirlist(&mut self, now: Time, path: &str, options: DirlistOptions) -> RequestId {
         let request = Dirlist { options, path: path.to_owned() };
-        self.ask_about(now, path, What::Plain(request.into()))
+        self.ask_about(now, path, TaskKind::Plain(request.into()))
     }
 
     /// Asks where a file is. Answered by [`Answer::Locations`].
     pub fn locate(&mut self, now: Time, path: &str, options: LocateOptions) -> RequestId {
         let request = Locate { options, path: path.to_owned() };
-        self.ask_about(now, path, What::Plain(request.into()))
+        self.ask_about(now, path, TaskKind::Plain(request.into()))
     }
 
     /// Gives a file another name; one that has it already is replaced. Answered by
@@ -373,32 +373,32 @@ impl Client {
     pub fn mv(&mut self, now: Time, from: &str, to: &str) -> RequestId {
         let request = Mv { from: from.to_owned(), to: to.to_owned() };
         match check_path(to) {
-            Ok(()) => self.ask_about(now, from, What::Plain(request.into())),
-            Err(_) => self.ask_about(now, to, What::Plain(request.into())),
+            Ok(()) => self.ask_about(now, from, TaskKind::Plain(request.into())),
+            Err(_) => self.ask_about(now, to, TaskKind::Plain(request.into())),
         }
     }
 
     /// Removes a file. Answered by [`Answer::Changed`].
     pub fn rm(&mut self, now: Time, path: &str) -> RequestId {
-        self.ask_about(now, path, What::Plain(Rm { path: path.to_owned() }.into()))
+        self.ask_about(now, path, TaskKind::Plain(Rm { path: path.to_owned() }.into()))
     }
 
     /// Removes an empty directory. Answered by [`Answer::Changed`].
     pub fn rmdir(&mut self, now: Time, path: &str) -> RequestId {
-        self.ask_about(now, path, What::Plain(Rmdir { path: path.to_owned() }.into()))
+        self.ask_about(now, path, TaskKind::Plain(Rmdir { path: path.to_owned() }.into()))
     }
 
     /// Makes a directory, with those above it, and with these permissions (as in `0o755`).
     /// Answered by [`Answer::Changed`].
     pub fn mkdir(&mut self, now: Time, path: &str, mode: u16) -> RequestId {
         let request = Mkdir { options: MkdirOptions::MAKE_PATH, mode, path: path.to_owned() };
-        self.ask_about(now, path, What::Plain(request.into()))
+        self.ask_about(now, path, TaskKind::Plain(request.into()))
     }
 
     /// Ends a session that another connection has left behind. Answered by
     /// [`Answer::SessionEnded`], also where the server does not know it any more.
     pub fn endsess(&mut self, now: Time, session: SessionId) -> RequestId {
-        self.ask(now, What::Plain(Endsess { session }.into()))
+        self.ask(now, TaskKind::Plain(Endsess { session }.into()))
     }
 
     /// Gives up a request: it gets no further event. Answers that the server still sends are
@@ -406,16 +406,16 @@ impl Client {
     /// file open.
     pub fn cancel(&mut self, now: Time, request: RequestId) {
         self.touch(now);
-        let closes = |what: &What| match what {
-            What::Close { .. } => true,
-            What::Change { change, .. } => matches!(change, Change::Close),
+        let closes = |kind: &TaskKind| match kind {
+            TaskKind::Close { .. } => true,
+            TaskKind::Change { change, .. } => matches!(change, Change::Close),
             _ => false,
         };
-        if self.tasks.get(&request).is_some_and(|task| closes(&task.what)) {
+        if self.tasks.get(&request).is_some_and(|task| closes(&task.kind)) {
             return;
         }
         let Some(task) = self.tasks.remove(&request) else { return };
-        let abandoned = if let What::Open { file, .. } = task.what {
+        let abandoned = if let TaskKind::Open { file, .. } = task.kind {
             let slot = if task.stream.is_some() { self.files.take_slot(file) } else { None };
             self.give_up(file, State::Failed(Misuse::ClosedFile.into()));
             Owner::AbandonedOpen { slot }
@@ -532,7 +532,7 @@ impl Client {
         let checked = self.check_fetch(&wanted, how == ReadKind::Vector);
         let wanted = wanted.into_iter().filter(|wanted| !wanted.range.is_empty()).collect();
         match checked {
-            Ok(()) => self.ask(now, What::Fetch { wanted, how }),
+            Ok(()) => self.ask(now, TaskKind::Fetch { wanted, how }),
             Err(misuse) => {
                 let request = self.name_request();
                 self.events.push_back(Event::Failed { request, error: misuse.into() });
@@ -563,23 +563,23 @@ impl Client {
         Ok(())
     }
 
-    fn ask_about(&mut self, now: Time, path: &str, what: What) -> RequestId {
+    fn ask_about(&mut self, now: Time, path: &str, kind: TaskKind) -> RequestId {
         match check_path(path) {
-            Ok(()) => self.ask(now, what),
+            Ok(()) => self.ask(now, kind),
             Err(misuse) => {
                 self.touch(now);
                 let id = self.name_request();
-                self.add_task(id, what);
+                self.add_task(id, kind);
                 self.fail(id, misuse.into());
                 id
             }
         }
     }
 
-    fn ask(&mut self, now: Time, what: What) -> RequestId {
+    fn ask(&mut self, now: Time, kind: TaskKind) -> RequestId {
         self.touch(now);
         let id = self.name_request();
-        self.add_task(id, what);
+        self.add_task(id, kind);
         self.pump();
         id
     }
@@ -590,9 +590,9 @@ impl Client {
         id
     }
 
-    fn add_task(&mut self, id: RequestId, what: What) {
+    fn add_task(&mut self, id: RequestId, kind: TaskKind) {
         let task =
-            Task { what, stream: None, waited: Duration::ZERO, careful: false, receiving: None };
+            Task { kind, stream: None, waited: Duration::ZERO, careful: false, receiving: None };
         self.tasks.insert(id, task);
         self.ready.push_back(id);
     }
@@ -609,7 +609,7 @@ impl Client {
             self.streams.abandon(stream, Owner::None);
         }
         self.events.push_back(Event::Failed { request, error: error.clone() });
-        if let What::Open { file, .. } = task.what {
+        if let TaskKind::Open { file, .. } = task.kind {
             self.give_up(file, State::Failed(error));
         }
     }

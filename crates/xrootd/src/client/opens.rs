@@ -5,7 +5,7 @@ use super::event::{Event, FileId, RequestId};
 use super::fetch::{Outcome, ReadKind};
 use super::files::{HandleGuess, State};
 use super::streams::{BodyKind, Owner};
-use super::{Client, What};
+use super::{Client, TaskKind};
 use crate::error::{ErrorCode, ServerError};
 use crate::header::Handle;
 use crate::message::open::OpenAnswer;
@@ -98,7 +98,7 @@ impl Client {
     pub(super) fn moved(&mut self, request: RequestId, target: Redirect) {
         let Some(task) = self.tasks.remove(&request) else { return };
         self.events.push_back(Event::Redirected { request, target: target.clone() });
-        if let What::Open { file, .. } = task.what {
+        if let TaskKind::Open { file, .. } = task.kind {
             self.give_up(file, State::Moved(target));
         }
     }
@@ -106,7 +106,7 @@ impl Client {
     /// A read that the server refused. If its handle was a guess, it is asked once more.
     pub(super) fn fetch_refused(&mut self, id: RequestId, error: ServerError) {
         let Some(task) = self.tasks.get_mut(&id) else { return };
-        let checked = matches!(task.what, What::Fetch { how: ReadKind::Checked { .. }, .. });
+        let checked = matches!(task.kind, TaskKind::Fetch { how: ReadKind::Checked { .. }, .. });
         let unknown = matches!(error.code, ErrorCode::UNSUPPORTED | ErrorCode::INVALID_REQUEST);
         if checked && unknown {
             // It would be no other with the real handle.

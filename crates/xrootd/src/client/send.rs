@@ -10,7 +10,7 @@ use super::event::{Answer, Event, FileId, HowToRetry, RequestId};
 use super::fetch::{FileRange, ReadKind, Receiving, SentRange, segment};
 use super::files::State;
 use super::streams::{BodyKind, Owner};
-use super::{Client, What};
+use super::{Client, TaskKind};
 use crate::Time;
 use crate::error::{Misuse, RequestError, SessionError};
 use crate::header::{Handle, RequestHeader, StreamId};
@@ -75,15 +75,15 @@ impl Client {
             // Two reasons to send it met; it is under way.
             return Sent::Yes;
         }
-        match &task.what {
-            What::Open { .. } => self.send_open(id),
-            What::Fetch { .. } => self.send_fetch(id),
-            What::Change { .. } => self.send_change(id),
-            What::Close { file } => {
+        match &task.kind {
+            TaskKind::Open { .. } => self.send_open(id),
+            TaskKind::Fetch { .. } => self.send_fetch(id),
+            TaskKind::Change { .. } => self.send_change(id),
+            TaskKind::Close { file } => {
                 let file = *file;
                 self.send_close(id, file)
             }
-            What::Plain(request) => {
+            TaskKind::Plain(request) => {
                 let request = request.clone();
                 let kind = match request {
                     Request::Dirlist(_) => BodyKind::Listing,
@@ -95,8 +95,8 @@ impl Client {
     }
 
     fn send_open(&mut self, id: RequestId) -> Sent {
-        let Some(What::Open { file, request, tries }) =
-            self.tasks.get_mut(&id).map(|task| &mut task.what)
+        let Some(TaskKind::Open { file, request, tries }) =
+            self.tasks.get_mut(&id).map(|task| &mut task.kind)
         else {
             return Sent::Yes;
         };
@@ -110,7 +110,8 @@ impl Client {
         let sent = self.launch(id, BodyKind::Control, |stream| request.frame(stream));
         if let Sent::Yes = sent {
             self.files.opening(file, self.profile.handles, again);
-            if let Some(What::Open { tries, .. }) = self.tasks.get_mut(&id).map(|t| &mut t.what) {
+            if let Some(TaskKind::Open { tries, .. }) = self.tasks.get_mut(&id).map(|t| &mut t.kind)
+            {
                 *tries += 1;
             }
         }
@@ -143,7 +144,7 @@ impl Client {
 
     fn send_fetch(&mut self, id: RequestId) -> Sent {
         let Some(task) = self.tasks.get(&id) else { return Sent::Yes };
-        let What::Fetch { wanted, how } = &task.what else { return Sent::Yes };
+        let TaskKind::Fetch { wanted, how } = &task.kind else { return Sent::Yes };
         let how = *how;
         let mut asked = Vec::with_capacity(wanted.len());
         let mut unconfirmed = BTreeSet::new();
@@ -203,7 +204,7 @@ impl Client {
 
     fn send_change(&mut self, id: RequestId) -> Sent {
         let Some(task) = self.tasks.get(&id) else { return Sent::Yes };
-        let What::Change { file, change, .. } = &task.what else { return Sent::Yes };
+        let TaskKind::Change { file, change, .. } = &task.kind else { return Sent::Yes };
         let file = *file;
         let change = change.clone();
         let careful = task.careful || !self.files.is_alone(file);
@@ -223,7 +224,7 @@ impl Client {
         {
             file.speculative.push(id);
         }
-        if let Some(What::Change { guess, .. }) = self.tasks.get_mut(&id).map(|t| &mut t.what) {
+        if let Some(TaskKind::Change { guess, .. }) = self.tasks.get_mut(&id).map(|t| &mut t.kind) {
             *guess = if known.guessed { Guess::Open(None) } else { Guess::None };
         }
         Sent::Yes

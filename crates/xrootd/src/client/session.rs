@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::encryption::Encryption;
 use super::event::{Answer, Event, HowToRetry, ServerInfo};
 use super::streams::{BodyKind, Owner};
-use super::{Client, Tls, What};
+use super::{Client, TaskKind, Tls};
 use crate::error::{ErrorCode, ProtocolError, RequestError, ServerError, SessionError};
 use crate::header::Status;
 use crate::message::handshake::{self, Greeting};
@@ -262,9 +262,9 @@ impl Client {
     /// No request of a session that is over will be answered.
     pub(super) fn fail_all(&mut self, error: &SessionError) {
         for (request, task) in std::mem::take(&mut self.tasks) {
-            let event = match task.what {
+            let event = match task.kind {
                 // The handle is gone with the session, which is all that was wanted.
-                What::Close { file } if !self.files.writes(file) => {
+                TaskKind::Close { file } if !self.files.writes(file) => {
                     Event::Answer { request, answer: Answer::Closed }
                 }
                 _ => Event::Failed { request, error: RequestError::Session(error.clone()) },

@@ -102,7 +102,7 @@ impl Streams {
 
     /// How the body behind this header is to be taken.
     pub fn body_of(&self, head: &ResponseHeader) -> Result<Body, ProtocolError> {
-        let whole = |what, limit| Ok(Body::Whole { what, limit });
+        let whole = |subject, limit| Ok(Body::Whole { subject, limit });
         if head.stream == StreamId::NONE {
             return whole("an attention message", LISTING_BYTES_MAX);
         }
@@ -240,7 +240,7 @@ mod tests {
         streams.gather(id, &[0; 100]);
         let head = ResponseHeader { stream: id, status: Status::OkSoFar, length: 1 };
         let limit = CONTROL_BYTES_MAX - 100;
-        assert_eq!(streams.body_of(&head), Ok(Body::Whole { what: "an answer", limit }));
+        assert_eq!(streams.body_of(&head), Ok(Body::Whole { subject: "an answer", limit }));
         assert_eq!(streams.release(id).len(), 100);
     }
 }

@@ -81,7 +81,7 @@ impl Message for Dirlist {
             with_stat = lines.next().is_some_and(|line| line.starts_with(STAT_LEAD[1]));
             if !with_stat {
                 return Err(DecodeError::Invalid {
-                    what: "kXR_dirlist answer",
+                    subject: "kXR_dirlist answer",
                     why: "an entry '.' that does not announce stat texts",
                 });
             }
@@ -89,7 +89,8 @@ impl Message for Dirlist {
         let mut entries = Vec::new();
         while let Some(name) = lines.next() {
             let stat = if with_stat {
-                let line = lines.next().ok_or(DecodeError::Short { what: "kXR_dirlist answer" })?;
+                let line =
+                    lines.next().ok_or(DecodeError::Short { subject: "kXR_dirlist answer" })?;
                 Some(StatInfo::decode(line.as_bytes())?)
             } else {
                 None

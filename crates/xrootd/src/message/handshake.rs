@@ -38,7 +38,7 @@ impl Greeting {
             1 => ServerKind::DataServer,
             _ => {
                 return Err(DecodeError::Invalid {
-                    what: "handshake answer",
+                    subject: "handshake answer",
                     why: "a server that is neither manager nor data server",
                 });
             }

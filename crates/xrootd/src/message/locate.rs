@@ -43,7 +43,7 @@ pub struct Location {
 
 impl Location {
     fn decode(word: &str) -> Result<Location, DecodeError> {
-        let invalid = |why| DecodeError::Invalid { what: "kXR_locate answer", why };
+        let invalid = |why| DecodeError::Invalid { subject: "kXR_locate answer", why };
         let mut chars = word.chars();
         let (manager, pending) = match chars.next() {
             Some('S') => (false, false),

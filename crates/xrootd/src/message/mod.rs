@@ -45,11 +45,11 @@ pub trait Message: Sized {
 }
 
 /// An answer without a body.
-fn no_answer(what: &'static str, body: &Bytes) -> Result<(), DecodeError> {
+fn no_answer(subject: &'static str, body: &Bytes) -> Result<(), DecodeError> {
     if body.is_empty() {
         Ok(())
     } else {
-        Err(DecodeError::Invalid { what, why: "an answer where there is none to give" })
+        Err(DecodeError::Invalid { subject, why: "an answer where there is none to give" })
     }
 }
 

@@ -14,7 +14,7 @@ pub struct Mv {
 }
 
 const INVALID: fn(&'static str) -> DecodeError =
-    |why| DecodeError::Invalid { what: Mv::NAME, why };
+    |why| DecodeError::Invalid { subject: Mv::NAME, why };
 
 impl Message for Mv {
     const CODE: u16 = 3009;

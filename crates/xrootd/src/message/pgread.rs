@@ -62,7 +62,7 @@ impl Message for Pgread {
         // The parts of an answer say where they begin, in a signed number as well.
         if offset + u64::from(length) > i64::MAX as u64 {
             let why = "a range behind the largest offset";
-            return Err(DecodeError::Invalid { what: Self::NAME, why });
+            return Err(DecodeError::Invalid { subject: Self::NAME, why });
         }
         let arguments = body
             .first()
@@ -85,7 +85,7 @@ impl Message for Pgread {
         let head = pages.split_to(pages.len().min(PartHead::BYTES));
         let head = PartHead::decode(Self::CODE, &head)?;
         if pages.len() != head.length as usize {
-            return Err(DecodeError::Short { what: PartHead::NAME });
+            return Err(DecodeError::Short { subject: PartHead::NAME });
         }
         Ok(PagePart { head, pages })
     }
@@ -124,7 +124,7 @@ impl PartHead {
     /// Reads the head, which must be no longer, carry the right checksum, and answer requests of
     /// this code.
     pub fn decode(request: u16, bytes: &[u8]) -> Result<PartHead, DecodeError> {
-        let invalid = |why| DecodeError::Invalid { what: Self::NAME, why };
+        let invalid = |why| DecodeError::Invalid { subject: Self::NAME, why };
         let mut fields = Fields::new(Self::NAME, bytes);
         let checksum = fields.u32()?;
         let stream = StreamId(fields.u16()?);

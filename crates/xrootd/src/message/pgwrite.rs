@@ -53,7 +53,7 @@ impl Message for Pgwrite {
         let flags = fields.u8()?;
         if offset.saturating_add(body.len() as u64) > i64::MAX as u64 {
             let why = "a range behind the largest offset";
-            return Err(DecodeError::Invalid { what: Self::NAME, why });
+            return Err(DecodeError::Invalid { subject: Self::NAME, why });
         }
         Ok(Pgwrite { handle, offset, path, flags, pages: body.clone() })
     }
@@ -70,7 +70,7 @@ impl Message for Pgwrite {
         let head = rest.split_to(rest.len().min(PartHead::BYTES));
         let head = PartHead::decode(Self::CODE, &head)?;
         if rest.len() != head.length as usize {
-            return Err(DecodeError::Short { what: PartHead::NAME });
+            return Err(DecodeError::Short { subject: PartHead::NAME });
         }
         Ok(PgwriteAnswer { head, bad: BadPages::decode(&rest)? })
     }
@@ -107,7 +107,7 @@ impl BadPages {
         let checksum = fields.u32()?;
         if checksum != crc32c::crc32c(&bytes[CHECKSUM_BYTES..]) {
             let why = "its checksum is wrong";
-            return Err(DecodeError::Invalid { what: Self::NAME, why });
+            return Err(DecodeError::Invalid { subject: Self::NAME, why });
         }
         let first = fields.u16()?;
         let last = fields.u16()?;

@@ -99,7 +99,7 @@ impl Message for Readv {
                 Segment::take(&mut Fields::new("record of kXR_readv", &rest))?;
             let end = Segment::BYTES.saturating_add(length as usize);
             if rest.len() < end {
-                return Err(DecodeError::Short { what: "record of kXR_readv" });
+                return Err(DecodeError::Short { subject: "record of kXR_readv" });
             }
             let record = rest.split_to(end);
             records.push(Record { handle, offset, bytes: record.slice(Segment::BYTES..) });
@@ -147,7 +147,7 @@ mod tests {
         let body = Bytes::from(head.encode().to_vec());
         assert_eq!(
             Readv::decode_answer(&body),
-            Err(DecodeError::Short { what: "record of kXR_readv" })
+            Err(DecodeError::Short { subject: "record of kXR_readv" })
         );
     }
 }

@@ -44,10 +44,10 @@ pub struct StatInfo {
 impl StatInfo {
     /// Reads the text; bytes behind a NUL are ignored.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let invalid = |why| DecodeError::Invalid { what: "stat text", why };
+        let invalid = |why| DecodeError::Invalid { subject: "stat text", why };
         let text = text(bytes);
         let mut words = text.splitn(5, ' ');
-        let mut word = || words.next().ok_or(DecodeError::Short { what: "stat text" });
+        let mut word = || words.next().ok_or(DecodeError::Short { subject: "stat text" });
         Ok(StatInfo {
             id: word()?.to_owned(),
             size: word()?.parse().map_err(|_| invalid("a size that is no number"))?,

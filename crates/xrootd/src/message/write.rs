@@ -30,7 +30,7 @@ impl Message for Write {
         let path = fields.u8()?;
         if offset.saturating_add(body.len() as u64) > i64::MAX as u64 {
             let why = "a range behind the largest offset";
-            return Err(DecodeError::Invalid { what: Self::NAME, why });
+            return Err(DecodeError::Invalid { subject: Self::NAME, why });
         }
         Ok(Write { handle, offset, path, bytes: body.clone() })
     }

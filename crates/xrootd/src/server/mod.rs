@@ -515,9 +515,9 @@ impl Server {
         let missing = handshake::REQUEST.len() - self.greeting.len();
         self.greeting.extend_from_slice(&input.split_to(missing.min(input.len())));
         if !handshake::REQUEST.starts_with(&self.greeting) {
-            let what = "handshake";
+            let subject = "handshake";
             let why = "not the handshake of this protocol";
-            return Err(crate::error::DecodeError::Invalid { what, why }.into());
+            return Err(crate::error::DecodeError::Invalid { subject, why }.into());
         }
         if self.greeting.len() == handshake::REQUEST.len() {
             self.machine.step(ServedStep::Handshake)?;
@@ -577,5 +577,5 @@ fn body_of(head: &RequestHeader, config: &ServerConfig) -> Result<Body, Protocol
     {
         return Ok(Body::AsItComes);
     }
-    Ok(Body::Whole { what: "a request", limit: limit.into() })
+    Ok(Body::Whole { subject: "a request", limit: limit.into() })
 }

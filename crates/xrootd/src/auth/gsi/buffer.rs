@@ -4,7 +4,7 @@
 use crate::codec::DecodeError;
 
 const NAME: &[u8; 4] = b"gsi\0";
-const WHAT: &str = "a gsi message";
+const SUBJECT: &str = "a gsi message";
 const END: i32 = 0;
 
 /// Messages of servers and clients have at most eight buckets.
@@ -51,9 +51,10 @@ impl<'a> Buffer<'a> {
     ///
     /// Bytes that end too early, another name, a negative length, or more than 32 buckets.
     pub fn decode(bytes: &'a [u8]) -> Result<(Buffer<'a>, &'a [u8]), DecodeError> {
-        let (name, rest) = bytes.split_first_chunk().ok_or(DecodeError::Short { what: WHAT })?;
+        let (name, rest) =
+            bytes.split_first_chunk().ok_or(DecodeError::Short { subject: SUBJECT })?;
         if name != NAME {
-            return Err(DecodeError::Invalid { what: WHAT, why: "of another protocol" });
+            return Err(DecodeError::Invalid { subject: SUBJECT, why: "of another protocol" });
         }
         let (step, mut rest) = number(rest)?;
         let mut buckets = Vec::new();
@@ -63,13 +64,13 @@ impl<'a> Buffer<'a> {
                 return Ok((Buffer { step, buckets }, after));
             }
             if buckets.len() == BUCKETS_MAX {
-                return Err(DecodeError::Invalid { what: WHAT, why: "too many buckets" });
+                return Err(DecodeError::Invalid { subject: SUBJECT, why: "too many buckets" });
             }
             let (length, after) = number(after)?;
             let length = usize::try_from(length)
-                .map_err(|_| DecodeError::Invalid { what: WHAT, why: "a negative length" })?;
+                .map_err(|_| DecodeError::Invalid { subject: SUBJECT, why: "a negative length" })?;
             let (content, after) =
-                after.split_at_checked(length).ok_or(DecodeError::Short { what: WHAT })?;
+                after.split_at_checked(length).ok_or(DecodeError::Short { subject: SUBJECT })?;
             buckets.push((BucketType(kind), content));
             rest = after;
         }
@@ -98,7 +99,8 @@ impl<'a> Buffer<'a> {
 }
 
 fn number(bytes: &[u8]) -> Result<(i32, &[u8]), DecodeError> {
-    let (number, rest) = bytes.split_first_chunk().ok_or(DecodeError::Short { what: WHAT })?;
+    let (number, rest) =
+        bytes.split_first_chunk().ok_or(DecodeError::Short { subject: SUBJECT })?;
     Ok((i32::from_be_bytes(*number), rest))
 }
 
@@ -140,7 +142,7 @@ mod tests {
         for message in RECORDED {
             for end in 0..message.len() {
                 let read = Buffer::decode(&message[..end]);
-                assert_eq!(read, Err(DecodeError::Short { what: WHAT }), "{end}");
+                assert_eq!(read, Err(DecodeError::Short { subject: SUBJECT }), "{end}");
             }
         }
     }

@@ -95,7 +95,7 @@ impl GsiClient {
         let key: PublicKey = key.map_err(Refusal::NotTrusted)?;
         let signed = bytes(&main, BucketType::SIGNED_TAG, "our challenge, signed")?;
         let recovered = key.recover(signed).map_err(|why| Refusal::Unsigned {
-            what: "the server's answer to our challenge",
+            subject: "the server's answer to our challenge",
             why,
         })?;
         if recovered != self.own_tag() {
@@ -103,7 +103,7 @@ impl GsiClient {
         }
         let part = bytes(buffer, BucketType::EXCHANGE_PART, "a part of the key exchange")?;
         let part = key.recover(part).map_err(|why| Refusal::Unsigned {
-            what: "the server's part of the key exchange",
+            subject: "the server's part of the key exchange",
             why,
         })?;
         let part = Part::decode(&part).map_err(Refusal::StrangePart)?;

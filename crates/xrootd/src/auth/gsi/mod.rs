@@ -110,8 +110,8 @@ pub enum Refusal {
     Delegation,
     #[error("{0}")]
     NotTrusted(String),
-    #[error("{what}: {why}")]
-    Unsigned { what: &'static str, why: &'static str },
+    #[error("{subject}: {why}")]
+    Unsigned { subject: &'static str, why: &'static str },
     #[error("our challenge came back changed: the certificate may belong to another server")]
     StrangeTag,
     #[error(
@@ -141,20 +141,21 @@ pub(super) fn objection(arguments: &str) -> Option<String> {
 }
 
 /// The text of a bucket.
-fn text<'a>(buffer: &Buffer<'a>, kind: BucketType, what: &'static str) -> Result<&'a str, Refusal> {
-    let content = bytes(buffer, kind, what)?;
+fn text<'a>(buffer: &Buffer<'a>, kind: BucketType, part: &'static str) -> Result<&'a str, Refusal> {
+    let content = bytes(buffer, kind, part)?;
     let end = content.iter().position(|&byte| byte == 0).unwrap_or(content.len());
-    std::str::from_utf8(&content[..end])
-        .map_err(|_| DecodeError::Invalid { what: "a gsi message", why: "a text not UTF-8" }.into())
+    std::str::from_utf8(&content[..end]).map_err(|_| {
+        DecodeError::Invalid { subject: "a gsi message", why: "a text not UTF-8" }.into()
+    })
 }
 
 /// The bytes of a bucket.
 fn bytes<'a>(
     buffer: &Buffer<'a>,
     kind: BucketType,
-    what: &'static str,
+    part: &'static str,
 ) -> Result<&'a [u8], Refusal> {
-    buffer.get(kind).ok_or(Refusal::Missing(what))
+    buffer.get(kind).ok_or(Refusal::Missing(part))
 }
 
 /// The other side's challenge, if it has the size of one.

@@ -98,7 +98,7 @@ impl GsiServer {
         // The key is believed once the certificates that it decrypts have it, too.
         let key =
             super::signed::PublicKey::of_pem(public).ok_or(Refusal::Missing("a key of RSA"))?;
-        let unsigned = |what| move |why| Refusal::Unsigned { what, why };
+        let unsigned = |subject| move |why| Refusal::Unsigned { subject, why };
         let part = key.recover(signed_part).map_err(unsigned("the client's part"))?;
         let part = Part::decode(&part).map_err(Refusal::StrangePart)?;
         if part.group != self.primes.group {

@@ -262,12 +262,12 @@ fn a_server_that_lies_gets_no_signature() {
         (BucketType::EXCHANGE_PART, "a part of the key exchange"),
         (BucketType::TAG, "a challenge"),
     ];
-    for (kind, what) in missing {
+    for (kind, part) in missing {
         let refusal = told(|outer, inner| {
             outer.retain(|(each, _)| *each != kind);
             inner.retain(|(each, _)| *each != kind);
         });
-        assert_eq!(refusal, (Refusal::Missing(what), 0));
+        assert_eq!(refusal, (Refusal::Missing(part), 0));
     }
     let refusal = told(|outer, _| set(outer, BucketType::CIPHERS, b"bf-cbc:des-ede3-cbc"));
     assert_eq!(refusal, (Refusal::Lacking("the cipher aes-128-cbc"), 0));
