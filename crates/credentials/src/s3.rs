@@ -102,7 +102,7 @@ fn of_variables(
     let fail = |present, lacking| {
         let place = Place::Variable(present);
         let reason = Reason::Incomplete(lacking);
-        Err(Unusable { kind: Kind::S3, what: "the access key", place, reason })
+        Err(Unusable { kind: Kind::S3, name: "the access key", place, reason })
     };
     match (value(access), value(secret)) {
         (None, None) => Ok(None),
@@ -167,7 +167,7 @@ impl Profile {
                 None => Place::Variable("AWS_PROFILE"),
             };
             let reason = Reason::Missing;
-            return Err(Unusable { kind: Kind::S3, what: "the profile", place, reason });
+            return Err(Unusable { kind: Kind::S3, name: "the profile", place, reason });
         }
         Ok(profile)
     }
@@ -188,7 +188,7 @@ impl Profile {
     fn keys(&self) -> Result<Option<S3Keys>, Unusable> {
         let fail = |file: &Loaded, reason| {
             let place = Place::Section(file.path.clone(), file.section.clone());
-            Unusable { kind: Kind::S3, what: "the access key", place, reason }
+            Unusable { kind: Kind::S3, name: "the access key", place, reason }
         };
         let access = self.value("aws_access_key_id");
         let secret = self.value("aws_secret_access_key");
@@ -221,7 +221,7 @@ impl Profile {
         let (how, file) = WAYS.iter().find_map(|way| Some((*way, self.value(way)?.1)))?;
         let place = Place::Section(file.path.clone(), self.name.clone());
         let reason = Reason::Indirect(how);
-        Some(Unusable { kind: Kind::S3, what: "the profile", place, reason })
+        Some(Unusable { kind: Kind::S3, name: "the profile", place, reason })
     }
 }
 
@@ -229,7 +229,7 @@ impl Loaded {
     fn read(user: u32, place: &Place, section: String) -> Result<Option<Self>, Unusable> {
         let fail = |reason| {
             let place = place.clone();
-            Unusable { kind: Kind::S3, what: "the file of profiles", place, reason }
+            Unusable { kind: Kind::S3, name: "the file of profiles", place, reason }
         };
         let Some(path) = place.path() else { return Ok(None) };
         let Some((bytes, mode)) = files::read(path, user, Access::Open).map_err(fail)? else {

@@ -230,7 +230,7 @@ pub(crate) fn take(lookup: &Lookup, user: u32, now: SystemTime) -> Result<Option
     let place = lookup.place();
     let fail = |reason| {
         let place = place.clone();
-        Unusable { kind: Kind::Token, what: "the token", place, reason }
+        Unusable { kind: Kind::Token, name: "the token", place, reason }
     };
     let (secret, mode) = match lookup {
         Lookup::Text(text, _) => (trimmed(text.expose_secret().as_bytes()), None),
@@ -244,7 +244,7 @@ pub(crate) fn take(lookup: &Lookup, user: u32, now: SystemTime) -> Result<Option
         }
         Lookup::File(_) | Lookup::Among(_) => return Ok(None),
     };
-    let Some(secret) = secret.map_err(|what| fail(Reason::Malformed(what)))? else {
+    let Some(secret) = secret.map_err(|fault| fail(Reason::Malformed(fault)))? else {
         return Ok(None);
     };
     let claims = Claims::of(secret.expose_secret());
@@ -288,7 +288,7 @@ impl Token {
             return Ok(self);
         };
         let reason = Reason::Elsewhere(claims.audience.join(", "));
-        Err(Unusable { kind: Kind::Token, what: "the token", place: self.place, reason })
+        Err(Unusable { kind: Kind::Token, name: "the token", place: self.place, reason })
     }
 
     /// Whether it says itself that it is for this server: to one that its owner has not named, it

@@ -8,12 +8,12 @@ use crate::{Kind, Place, remedy};
 /// A credential that was named or found and cannot be used. Its text is one sentence with the cause
 /// and the command to type; nothing of the credential is in it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what} in {place} {reason}{}", self.rest())]
+#[error("{name} in {place} {reason}{}", self.rest())]
 pub struct Unusable {
     /// Of which kind.
     pub kind: Kind,
     /// Its name in the message: `token`, `proxy`, `key of the certificate`.
-    pub what: &'static str,
+    pub name: &'static str,
     /// Where.
     pub place: Place,
     /// Why not.
@@ -73,10 +73,10 @@ impl fmt::Display for Reason {
             Reason::Elsewhere(audience) => {
                 write!(f, "says that it is for {audience}, not for this server")
             }
-            Reason::Malformed(what) => write!(f, "is not valid: {what}"),
+            Reason::Malformed(fault) => write!(f, "is not valid: {fault}"),
             Reason::Encrypted => f.write_str("has a passphrase, which farroot does not ask for"),
             Reason::Expired(ago) => write!(f, "expired {} ago", Span(*ago)),
-            Reason::Incomplete(what) => write!(f, "lacks {what}"),
+            Reason::Incomplete(part) => write!(f, "lacks {part}"),
             Reason::WrongKey => f.write_str("has a key that belongs to another certificate"),
             Reason::OtherKey(kind) => write!(f, "has no {kind} key, which gsi needs"),
             Reason::NoLibrary(tried) => write!(f, "needs a Kerberos library ({tried})"),
@@ -102,7 +102,7 @@ impl Unusable {
                 false => format!("remove {path}, or name your own file"),
             },
             // Jobs and workers run elsewhere than where their files were made.
-            (Reason::Missing, Kind::X509) if self.what == "the proxy" => {
+            (Reason::Missing, Kind::X509) if self.name == "the proxy" => {
                 format!("{} -out {path}, or copy it to there", remedy::MAKE_PROXY)
             }
             (Reason::Missing, Kind::Token) => {

@@ -29,7 +29,7 @@ pub(crate) fn cache<'a>(environment: &'a Environment, choice: &'a Choice) -> Opt
 
 fn unusable(environment: &Environment, choice: &Choice, reason: Reason) -> Unusable {
     let place = Place::Cache(cache(environment, choice).unwrap_or_default().to_owned());
-    Unusable { kind: Kind::Kerberos, what: "the Kerberos ticket", place, reason }
+    Unusable { kind: Kind::Kerberos, name: "the Kerberos ticket", place, reason }
 }
 
 /// A fresh AP-REQ for a service.
@@ -39,7 +39,7 @@ pub(crate) fn ticket(
     principal: &str,
 ) -> Result<SecretSlice<u8>, Unusable> {
     let fail = |reason| unusable(environment, choice, reason);
-    let principal = name::service(principal).map_err(|what| fail(Reason::Malformed(what)))?;
+    let principal = name::service(principal).map_err(|fault| fail(Reason::Malformed(fault)))?;
     let library = Library::load().map_err(fail)?;
     let token = library.initial_token(principal, cache(environment, choice));
     let token = token.map_err(|reason| fail(with_realm(reason, principal)))?;

@@ -110,7 +110,7 @@ impl Identity {
         let signed = key.and_then(|key| key::sign_raw(&key, raw));
         signed.ok_or_else(|| Unusable {
             kind: Kind::X509,
-            what: "the certificate",
+            name: "the certificate",
             place: self.place.clone(),
             reason: Reason::OtherKey("RSA"),
         })

@@ -29,7 +29,7 @@ impl Source {
         }
     }
 
-    fn what(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         match self {
             Source::Proxy(_) => "the proxy",
             Source::Pair(..) => "the certificate",
@@ -93,7 +93,7 @@ pub(crate) fn take(
 ) -> Result<Option<Identity>, Unusable> {
     let fail = |place: &Place, reason| {
         let place = place.clone();
-        Unusable { kind: Kind::X509, what: source.what(), place, reason }
+        Unusable { kind: Kind::X509, name: source.name(), place, reason }
     };
     let read = |place: &Place, access| match place.path() {
         None => Ok(None),
