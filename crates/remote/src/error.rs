@@ -175,10 +175,10 @@ impl Error {
         Error::new(if same { kind } else { ErrorKind::Io }, text).retryable(retryable)
     }
 
-    /// Puts `what` and a colon in front of the message.
+    /// Puts `subject` and a colon in front of the message.
     #[must_use]
-    pub fn about(mut self, what: &str) -> Self {
-        self.0.message = hidden(format!("{what}: {}", self.0.message));
+    pub fn about(mut self, subject: &str) -> Self {
+        self.0.message = hidden(format!("{subject}: {}", self.0.message));
         self
     }
 
@@ -188,10 +188,10 @@ impl Error {
             .with_advice_for("-f replaces it", "overwrite=True replaces it")
     }
 
-    /// Puts a semicolon and `what` behind the message.
+    /// Puts a semicolon and `clause` behind the message.
     #[must_use]
-    pub(crate) fn and(mut self, what: &str) -> Self {
-        self.0.message = hidden(format!("{}; {what}", self.0.message));
+    pub(crate) fn and(mut self, clause: &str) -> Self {
+        self.0.message = hidden(format!("{}; {clause}", self.0.message));
         self
     }
 

@@ -160,7 +160,8 @@ impl Proxy {
     pub fn parse(text: &str) -> Result<Proxy> {
         let advice = "a proxy is http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT";
         // The text may hold a password.
-        let wrong = |what: &str| Error::new(ErrorKind::InvalidArgument, what).with_advice(advice);
+        let wrong =
+            |message: &str| Error::new(ErrorKind::InvalidArgument, message).with_advice(advice);
         let text = text.trim();
         let whole = match text.contains("://") {
             true => text.to_owned(),
@@ -171,8 +172,8 @@ impl Proxy {
             "http" => false,
             "https" => true,
             other => {
-                let what = format!("proxies of kind {other}:// are not supported");
-                return Err(Error::new(ErrorKind::Unsupported, what).with_advice(advice));
+                let message = format!("proxies of kind {other}:// are not supported");
+                return Err(Error::new(ErrorKind::Unsupported, message).with_advice(advice));
             }
         };
         let host = url.host_str().ok_or_else(|| wrong("the proxy that is set has no host"))?;

@@ -174,7 +174,7 @@ impl CallAccess {
 
     /// Takes one parameter; whether it is one of these.
     fn take(&mut self, name: &str, value: &str) -> Result<bool> {
-        let wrong = |what: String| Error::new(ErrorKind::InvalidArgument, what);
+        let wrong = |message: String| Error::new(ErrorKind::InvalidArgument, message);
         let value = percent_decode_str(value).decode_utf8();
         let value = value.map_err(|_| wrong(format!("the value of {name} is no text")))?;
         let choice = &mut self.choice;

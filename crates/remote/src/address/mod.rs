@@ -218,9 +218,9 @@ impl Address {
         let is_http = matches!(address.target, Target::Http(_) | Target::Pelican(_));
         if is_http && text.contains('#') && address.is_named() {
             // Never sent (RFC 9110, section 4.2.4): another file would be read than the one meant.
-            let what = "in an http address # begins a fragment, which servers never see";
+            let message = "in an http address # begins a fragment, which servers never see";
             let advice = "write %23 for a # that belongs to the file's name";
-            return Err(wrong(text, what).with_advice(advice));
+            return Err(wrong(text, message).with_advice(advice));
         }
         Ok(address)
     }
@@ -257,8 +257,8 @@ impl Address {
                 Target::Pelican(url)
             }
             _ => {
-                let what = format!("addresses that begin with {scheme}:// cannot be read");
-                let error = Error::new(ErrorKind::Unsupported, what).with_url(shown(text));
+                let message = format!("addresses that begin with {scheme}:// cannot be read");
+                let error = Error::new(ErrorKind::Unsupported, message).with_url(shown(text));
                 let advice = "addresses begin with root://, roots://, http://, https://, davs://, s3://, \
                               osdf://, pelican:// or file://, or are local paths";
                 return Err(error.with_advice(advice));
@@ -536,8 +536,8 @@ impl Address {
             return match Self::read(&child.text) {
                 Ok(same) if same == child => Ok(child.under(&self.access)),
                 _ => {
-                    let what = "an address cannot name an object of this key";
-                    let error = Error::new(ErrorKind::Unsupported, what).with_url(child.text);
+                    let message = "an address cannot name an object of this key";
+                    let error = Error::new(ErrorKind::Unsupported, message).with_url(child.text);
                     Err(error.with_advice("give the object another key"))
                 }
             };
@@ -548,8 +548,8 @@ impl Address {
             let path = format!("{}/{own}", url.path().trim_end_matches('/'));
             below.set_path(&path);
             if own.is_empty() || below.path() != path {
-                let what = format!("{name:?} cannot be the name of a file in an address");
-                return Err(Error::new(ErrorKind::Unsupported, what).with_url(self.to_string()));
+                let message = format!("{name:?} cannot be the name of a file in an address");
+                return Err(Error::new(ErrorKind::Unsupported, message).with_url(self.to_string()));
             }
             let is_http = matches!(self.target, Target::Http(_));
             let there = if is_http { Self::http(below) } else { Self::pelican(below) };
@@ -575,12 +575,12 @@ impl Address {
         match xrootd::url::Url::parse(&text) {
             Ok(same) if same == url => Ok(Self::of(text, Target::Xrootd(url))),
             _ => {
-                let what = "a file of this name cannot be asked for over root://, where a ? ends \
-                            the name and control characters are not allowed";
+                let message = "a file of this name cannot be asked for over root://, where a ? \
+                               ends the name and control characters are not allowed";
                 let named = format!("{}://{}/{}", url.scheme, url.address(), url.path);
                 // The part of an address after a ? is not shown.
                 let name = url.path.rsplit('/').next().unwrap_or_default();
-                let error = Error::new(ErrorKind::Unsupported, format!("{name:?}: {what}"));
+                let error = Error::new(ErrorKind::Unsupported, format!("{name:?}: {message}"));
                 let advice = "give the file another name, or read it another way";
                 Err(error.with_url(named).with_advice(advice))
             }

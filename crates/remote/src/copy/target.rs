@@ -112,7 +112,8 @@ pub fn far(target: &Path) -> Option<&str> {
 /// The target as a path on a disk.
 pub fn local(target: &Path) -> Result<PathBuf> {
     let text = target.to_string_lossy();
-    let wrong = |what: String| Err(Error::new(ErrorKind::InvalidArgument, what).with_url(&*text));
+    let wrong =
+        |message: String| Err(Error::new(ErrorKind::InvalidArgument, message).with_url(&*text));
     if text.is_empty() {
         return wrong("the target has no name".to_owned());
     }

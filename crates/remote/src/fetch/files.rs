@@ -156,9 +156,9 @@ impl FileState {
     }
 
     /// Updates the activity of an open that has not been answered.
-    pub fn with_activity(&self, what: impl FnOnce(&Activity)) {
+    pub fn with_activity(&self, update: impl FnOnce(&Activity)) {
         if let Some(opening) = &self.opening {
-            what(&opening.activity);
+            update(&opening.activity);
         }
     }
 

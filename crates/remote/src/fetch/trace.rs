@@ -59,11 +59,11 @@ impl RequestRecord {
         let source = &self.source;
         let connection = self.connection;
         let bytes: u64 = self.segments.iter().map(|range| range.end - range.start).sum();
-        let what = match self.kind {
+        let action = match self.kind {
             RequestKind::Open => "open".to_owned(),
             RequestKind::Fetch => format!("{} ranges of {bytes} bytes", self.segments.len()),
         };
-        format!("{source}: request {request} on connection {connection}: {what}")
+        format!("{source}: request {request} on connection {connection}: {action}")
     }
 }
 

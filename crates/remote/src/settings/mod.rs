@@ -24,7 +24,7 @@ pub struct Setting {
     /// Python's keyword; the variable is `FARROOT_` and this in capitals.
     pub name: &'static str,
     /// Its effect, in a sentence.
-    pub what: &'static str,
+    pub effect: &'static str,
     field: Field,
     /// Whether it can be changed when reading has begun.
     pub is_live: bool,
@@ -98,8 +98,8 @@ const OTHERS: [&str; 5] = [
     "FARROOT_PYTHON",
 ];
 
-const fn live(name: &'static str, field: Field, what: &'static str) -> Setting {
-    Setting { name, what, field, is_live: true }
+const fn live(name: &'static str, field: Field, effect: &'static str) -> Setting {
+    Setting { name, effect, field, is_live: true }
 }
 
 /// All settings, in the order in which they are shown.
@@ -113,7 +113,7 @@ pub static SETTINGS: [Setting; 27] = [
     Setting {
         name: "decode_threads",
         field: Field::Threads(|config| &mut config.decode_threads, 0, 1024),
-        what: "Threads that decompress and decode. With 0 the reading thread decodes.",
+        effect: "Threads that decompress and decode. With 0 the reading thread decodes.",
         is_live: false,
     },
     live(
@@ -540,7 +540,7 @@ pub fn table() -> String {
             setting.takes(),
             setting.default_shown(),
             if setting.is_live { "yes" } else { "no" },
-            setting.what,
+            setting.effect,
         ));
     }
     rows

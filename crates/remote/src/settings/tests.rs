@@ -36,7 +36,7 @@ fn each_setting_is_what_was_set_and_changes_no_other() {
             let expected = other.name == setting.name;
             assert_eq!(is_changed, expected, "{} by {}", other.name, setting.name);
         }
-        assert!(!setting.what.is_empty() && !setting.takes().is_empty());
+        assert!(!setting.effect.is_empty() && !setting.takes().is_empty());
     }
 }
 

@@ -44,8 +44,8 @@ pub fn is_in(content: &[u8]) -> bool {
 
 /// # Panics
 /// Where a secret is in it, without showing it.
-pub fn search(what: &str, content: impl AsRef<[u8]>) {
-    assert!(!is_in(content.as_ref()), "a secret is in {what}");
+pub fn search(place: &str, content: impl AsRef<[u8]>) {
+    assert!(!is_in(content.as_ref()), "a secret is in {place}");
 }
 
 /// Searches an error, its parts and its causes.

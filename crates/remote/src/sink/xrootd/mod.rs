@@ -449,7 +449,8 @@ impl Writing {
         self.flush().await?;
         let path = self.place.part_path();
         let ask_end = |asking: &Asking| {
-            [FileRequest::Close, FileRequest::Checksum(path.clone())].map(|what| asking.ask(what))
+            [FileRequest::Close, FileRequest::Checksum(path.clone())]
+                .map(|request| asking.ask(request))
         };
         // A short file leaves whole with its open, the close behind it: not under its own name, as
         // the server keeps a closed file even where it has refused some of the bytes.
@@ -506,7 +507,8 @@ impl Writing {
             // unlocks its name.
             false => vec![FileRequest::Remove(self.place.part_path()), FileRequest::Close],
         };
-        let asked: Vec<Outlook> = undo.into_iter().map(|what| self.asking.ask(what)).collect();
+        let asked: Vec<Outlook> =
+            undo.into_iter().map(|request| self.asking.ask(request)).collect();
         for outlook in asked {
             let _ = self.asking.reply(outlook).await;
         }

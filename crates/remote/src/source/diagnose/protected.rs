@@ -176,8 +176,8 @@ async fn look(
         (Handshake::Failed(failure, None), _) => Err(failure.explain()),
         (Handshake::Running, Err(error)) => Err(tls::explain(&error)),
         (Handshake::Running, Ok(())) => {
-            let what = "the server has closed the connection in the TLS handshake";
-            Err(Error::new(ErrorKind::Connection, what))
+            let message = "the server has closed the connection in the TLS handshake";
+            Err(Error::new(ErrorKind::Connection, message))
         }
     }
 }

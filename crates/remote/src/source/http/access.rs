@@ -59,14 +59,14 @@ pub struct Introduction {
     host: String,
     port: u16,
     refused: Refused,
-    what: What,
+    credential: ShownCredential,
     /// Credentials that exist and cannot be used.
     unusable: Vec<Unusable>,
 }
 
 /// The kind of credential that is sent, for messages.
 #[derive(Default)]
-enum What {
+enum ShownCredential {
     #[default]
     Nothing,
     Password,
@@ -133,13 +133,13 @@ impl Access {
         let refused = self.refused.clone();
         let mut shown = Introduction { host, port, refused, ..Introduction::default() };
         if self.has_password {
-            shown.what = What::Password;
+            shown.credential = ShownCredential::Password;
         } else if self.is_named.load(Ordering::Relaxed) {
             self.choose(&mut shown)?;
         }
         let trust = Trust::of(self.credential_store.environment());
-        let identity = match &shown.what {
-            What::Certificate(identity) => Some(&**identity),
+        let identity = match &shown.credential {
+            ShownCredential::Certificate(identity) => Some(&**identity),
             _ => None,
         };
         shown.tls = Some(config_for(server, &trust, identity, self.is_insecure)?);
@@ -149,7 +149,7 @@ impl Access {
     fn choose(&self, shown: &mut Introduction) -> Result<()> {
         let choice = self.credential_store.choice();
         for kind in self.credential_store.order().unwrap_or(vec![Kind::Token, Kind::X509]) {
-            let (what, is_given) = match kind {
+            let (credential, is_given) = match kind {
                 Kind::Token => {
                     let is_given = choice.token.is_some();
                     let found = self.credential_store.tokens().and_then(|found| match is_given {
@@ -157,23 +157,24 @@ impl Access {
                         true => Ok(found),
                         false => self.fitting(found),
                     });
-                    let what = found.map(|found| {
+                    let credential = found.map(|found| {
                         shown.tokens = found;
-                        (!shown.tokens.is_empty()).then_some(What::Token)
+                        (!shown.tokens.is_empty()).then_some(ShownCredential::Token)
                     });
-                    (what, is_given)
+                    (credential, is_given)
                 }
                 Kind::X509 => {
                     let identity = self.credential_store.identity();
-                    let what = identity.map(|one| one.map(|one| What::Certificate(Box::new(one))));
-                    (what, choice.proxy.is_some())
+                    let credential = identity
+                        .map(|one| one.map(|one| ShownCredential::Certificate(Box::new(one))));
+                    (credential, choice.proxy.is_some())
                 }
                 Kind::Kerberos | Kind::S3 | Kind::Unix => continue,
             };
-            match what {
+            match credential {
                 Ok(None) => {}
-                Ok(Some(what)) => {
-                    shown.what = what;
+                Ok(Some(credential)) => {
+                    shown.credential = credential;
                     return Ok(());
                 }
                 Err(why) if is_given => {
@@ -271,21 +272,21 @@ impl Access {
             };
             return (sent.into(), "write https:// where the server has it".into());
         }
-        match &shown.what {
-            What::Password => (
+        match &shown.credential {
+            ShownCredential::Password => (
                 "it was asked with the password of the address".into(),
                 "check the password".into(),
             ),
-            What::Token => match shown.token(&Method::GET, &url.path()) {
+            ShownCredential::Token => match shown.token(&Method::GET, &url.path()) {
                 Some(token) => of_token(token, url, now),
                 None => ("nothing was shown".into(), make),
             },
-            What::Certificate(identity) => of_certificate(identity, now),
-            What::Nothing if !self.is_named.load(Ordering::Relaxed) => {
+            ShownCredential::Certificate(identity) => of_certificate(identity, now),
+            ShownCredential::Nothing if !self.is_named.load(Ordering::Relaxed) => {
                 let sent = "nothing was shown, since another server has named this one";
                 (sent.into(), "name it in the address yourself, if you trust it".into())
             }
-            What::Nothing => match shown.unusable.first() {
+            ShownCredential::Nothing => match shown.unusable.first() {
                 Some(why) => (format!("nothing was shown: {why}"), "then try again".into()),
                 None => ("nothing was shown: no token and no proxy were found".into(), make),
             },

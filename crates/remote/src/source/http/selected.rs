@@ -173,8 +173,8 @@ pub async fn part(
         let frame = frame.map_err(|error| transport.broken(&error, url))?;
         part.extend_from_slice(&frame.into_data().unwrap_or_default());
         if part.len() > bytes_max {
-            let what = "the server sends more than was asked for";
-            return Err(Error::new(ErrorKind::Corrupt, what).with_url(url.to_string()));
+            let message = "the server sends more than was asked for";
+            return Err(Error::new(ErrorKind::Corrupt, message).with_url(url.to_string()));
         }
     }
     Ok((part, connection))

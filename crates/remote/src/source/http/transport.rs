@@ -269,8 +269,8 @@ impl Transport {
             }
             let silent = self.heard.load(Ordering::Relaxed) == heard;
             if silent || !self.server.http2 {
-                let what = if silent { "been silent" } else { "sent nothing of use" };
-                let text = format!("the server has {what} for {} s", time_limit.as_secs_f64());
+                let fault = if silent { "been silent" } else { "sent nothing of use" };
+                let text = format!("the server has {fault} for {} s", time_limit.as_secs_f64());
                 return Err(Error::new(ErrorKind::TimedOut, text).with_url(url.to_string()));
             }
         }

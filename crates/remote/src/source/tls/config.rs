@@ -149,8 +149,8 @@ impl Shown {
             KeyForm::Sec1 => PrivateKeyDer::Sec1(der.into()),
         };
         let key = provider().key_provider.load_private_key(der.clone_key()).map_err(|error| {
-            let what = format!("the key in {} cannot be used for TLS: {error}", identity.place);
-            Error::new(ErrorKind::InvalidArgument, what)
+            let message = format!("the key in {} cannot be used for TLS: {error}", identity.place);
+            Error::new(ErrorKind::InvalidArgument, message)
         })?;
         let chain = identity.chain.iter().map(|der| CertificateDer::from(der.clone())).collect();
         Ok(Shown {

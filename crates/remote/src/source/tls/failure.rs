@@ -102,7 +102,7 @@ impl Failure {
                     Some(subject) => format!("the certificate of {subject:?} was shown"),
                     None => "none was shown".into(),
                 };
-                let what = format!(
+                let message = format!(
                     "{host} closed the connection right after the handshake, in which it had \
                      asked for a certificate; {shown}"
                 );
@@ -111,20 +111,20 @@ impl Failure {
                     remedy::MAKE_PROXY,
                     remedy::FETCH_TOKEN
                 );
-                Error::new(ErrorKind::Connection, what).with_advice(advice)
+                Error::new(ErrorKind::Connection, message).with_advice(advice)
             }
             (Why::Cut | Why::Io(_), Stage::Handshake) => {
                 let how = match why {
                     Why::Io(kind) => format!("was cut ({kind})"),
                     _ => "was closed by the server".into(),
                 };
-                let what = format!("the connection to {host} {how} in the TLS handshake");
-                Error::new(ErrorKind::Connection, what)
+                let message = format!("the connection to {host} {how} in the TLS handshake");
+                Error::new(ErrorKind::Connection, message)
                     .with_advice("check that the server speaks TLS on this port")
             }
             (Why::Cut, _) => {
-                let what = "the connection ended without TLS's own end: bytes may be missing";
-                Error::new(ErrorKind::Connection, what)
+                let message = "the connection ended without TLS's own end: bytes may be missing";
+                Error::new(ErrorKind::Connection, message)
             }
             (Why::Io(kind), _) => Error::new(ErrorKind::Connection, kind.to_string()),
         }
@@ -132,7 +132,7 @@ impl Failure {
 
     fn of_tls(&self, error: &TlsError) -> Error {
         let Inner { host, stage, .. } = &*self.0;
-        let failed = |what: String| Error::new(ErrorKind::Connection, what).retryable(false);
+        let failed = |message: String| Error::new(ErrorKind::Connection, message).retryable(false);
         match error {
             TlsError::InvalidCertificate(why) => of_certificate(host, why),
             TlsError::InvalidMessage(
@@ -151,8 +151,8 @@ impl Failure {
                 failed(format!("{host} and farroot have no way of TLS in common: {why:?}"))
             }
             TlsError::DecryptError | TlsError::PeerSentOversizedRecord => {
-                let what = format!("what came from {host} is damaged or was forged on its way");
-                Error::new(ErrorKind::Connection, what)
+                let message = format!("what came from {host} is damaged or was forged on its way");
+                Error::new(ErrorKind::Connection, message)
             }
             error => failed(format!("TLS with {host} failed: {error}")),
         }
@@ -161,7 +161,7 @@ impl Failure {
     fn of_alert(&self, alert: AlertDescription) -> Error {
         use AlertDescription as A;
         let Inner { host, .. } = &*self.0;
-        let failed = |what: String| Error::new(ErrorKind::Connection, what).retryable(false);
+        let failed = |message: String| Error::new(ErrorKind::Connection, message).retryable(false);
         match alert {
             A::BadCertificate
             | A::UnsupportedCertificate
@@ -194,7 +194,7 @@ impl Failure {
             AlertDescription::UnsupportedCertificate => " and does not support its kind",
             _ => "",
         };
-        let what = match shown {
+        let message = match shown {
             Some(subject) => format!("{host} refuses the certificate of {subject:?}{said}"),
             None => format!("{host} wants a certificate of the user, and there was none to show"),
         };
@@ -209,12 +209,12 @@ impl Failure {
             (Some(_), _) => remedy::MAKE_PROXY.to_owned(),
             (None, _) => format!("{}, or name one in X509_USER_PROXY", remedy::MAKE_PROXY),
         };
-        Error::new(ErrorKind::Unauthenticated, what).with_advice(advice)
+        Error::new(ErrorKind::Unauthenticated, message).with_advice(advice)
     }
 }
 
 pub(super) fn of_certificate(host: &str, why: &CertificateError) -> Error {
-    let failed = |what: String| Error::new(ErrorKind::Connection, what).retryable(false);
+    let failed = |message: String| Error::new(ErrorKind::Connection, message).retryable(false);
     let (why, seen) = match why {
         CertificateError::Other(other) => match other.0.downcast_ref::<Unverified>() {
             Some(seen) => (&seen.why, Some(seen)),
@@ -226,7 +226,7 @@ pub(super) fn of_certificate(host: &str, why: &CertificateError) -> Error {
     match why {
         CertificateError::UnknownIssuer => {
             let trusted = seen.map_or("", |seen| &seen.trusted);
-            let what = match seen {
+            let message = match seen {
                 Some(seen) if seen.is_self_signed => {
                     format!("{host} shows a certificate that it has signed itself ({issuer})")
                 }
@@ -234,7 +234,7 @@ pub(super) fn of_certificate(host: &str, why: &CertificateError) -> Error {
                     "the certificate of {host} is from an authority that is not trusted: {issuer}"
                 ),
             };
-            failed(format!("{what}; trusted are {trusted}")).with_advice(remedy::GET_AUTHORITIES)
+            failed(format!("{message}; trusted are {trusted}")).with_advice(remedy::GET_AUTHORITIES)
         }
         CertificateError::ExpiredContext { time, not_after } => {
             let ago = span(*not_after, *time);

@@ -19,8 +19,8 @@ use crate::error::{Error, ErrorKind, Result};
 pub fn verify_host(trust: &Arc<Trust>, host: &str, der: &[u8], now: SystemTime) -> Result<()> {
     let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
     let name = ServerName::try_from(bare).map_err(|_| {
-        let what = format!("no certificate can have the name {host:?}");
-        Error::new(ErrorKind::InvalidArgument, what)
+        let message = format!("no certificate can have the name {host:?}");
+        Error::new(ErrorKind::InvalidArgument, message)
     })?;
     let now = UnixTime::since_unix_epoch(now.duration_since(UNIX_EPOCH).unwrap_or_default());
     let verifier = Verifier::new(trust.clone(), false);
@@ -28,8 +28,8 @@ pub fn verify_host(trust: &Arc<Trust>, host: &str, der: &[u8], now: SystemTime) 
         Ok(_) => Ok(()),
         Err(rustls::Error::InvalidCertificate(why)) => Err(of_certificate(host, &why)),
         Err(error) => {
-            let what = format!("the certificate of {host} cannot be used: {error}");
-            Err(Error::new(ErrorKind::Connection, what).retryable(false))
+            let message = format!("the certificate of {host} cannot be used: {error}");
+            Err(Error::new(ErrorKind::Connection, message).retryable(false))
         }
     }
 }

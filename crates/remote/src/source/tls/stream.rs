@@ -64,8 +64,8 @@ impl TlsSession {
     pub fn new(host: &str, config: &Arc<TlsConfig>, alpn: &[&str]) -> Result<Self, Error> {
         let bare = host.trim_start_matches('[').trim_end_matches(']').trim_end_matches('.');
         let wrong = |why: String| {
-            let what = format!("{host:?} is no name that a certificate can be for: {why}");
-            Error::new(ErrorKind::InvalidArgument, what)
+            let message = format!("{host:?} is no name that a certificate can be for: {why}");
+            Error::new(ErrorKind::InvalidArgument, message)
         };
         let name = ServerName::try_from(bare.to_owned()).map_err(|e| wrong(e.to_string()))?;
         let alpn = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();

@@ -71,8 +71,8 @@ fn kept(headers: &HeaderMap, wanted: Option<Algorithm>) -> Result<Checksum> {
         None => unsupported("the server keeps no checksum of this object".to_owned()),
         // Base64 has no `-`: behind it is the number of parts.
         Some((kind, value)) if is_of_parts || value.contains('-') => {
-            let what = "of this object, of its parts' checksums: none of the whole";
-            unsupported(format!("the server keeps a {kind} {what}"))
+            let scope = "of this object, of its parts' checksums: none of the whole";
+            unsupported(format!("the server keeps a {kind} {scope}"))
         }
         Some(("crc32c", value)) if wanted.is_none_or(|it| it == Algorithm::Crc32c) => {
             let bytes = STANDARD.decode(value).unwrap_or_default();
