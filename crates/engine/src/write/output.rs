@@ -55,8 +55,8 @@ pub struct TableOutput {
 pub async fn copied(source: &File, from: &str) -> Result<CopiedObject> {
     let key = source.key(from).await?;
     if !source.format().is_object(&key) {
-        let what = format!("a {} is more than one record", key.class);
-        return Err(Error::new(ErrorKind::Unsupported, what).with_url(source.url()));
+        let message = format!("a {} is more than one record", key.class);
+        return Err(Error::new(ErrorKind::Unsupported, message).with_url(source.url()));
     }
     let object = source.reading(|format, known| CopiedObject::read(format, known, &key)).await?;
     Ok(object.with(Described { infos: infos(source), file: source.url().to_string() }))

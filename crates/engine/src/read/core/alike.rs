@@ -119,8 +119,8 @@ impl ColumnTypes {
             Some(common) if common != known.empty => {
                 let own = datashape(&empty);
                 let known = datashape(&known.empty);
-                let what = format!("column {name} is {own} here and {known} in the first file");
-                Err(Error::new(ErrorKind::Unsupported, what))
+                let message = format!("column {name} is {own} here and {known} in the first file");
+                Err(Error::new(ErrorKind::Unsupported, message))
             }
             _ => Ok(array),
         }
@@ -151,9 +151,9 @@ impl KnownType {
             TypeRule::First => "which does not hold it exactly",
             TypeRule::Own | TypeRule::Common => "and no type holds both exactly",
         };
-        let what =
+        let message =
             format!("{path}: column {name} is {own} here and {known} in {}, {why}", self.url);
-        let error = Error::new(ErrorKind::Unsupported, what).with_url(table.url);
+        let error = Error::new(ErrorKind::Unsupported, message).with_url(table.url);
         match (rule, self.empty.common_type(empty)) {
             (TypeRule::First, Some(common)) if common == *empty => {
                 error.with_advice("name a file with the wider type first")

@@ -81,14 +81,14 @@ pub(super) fn of_column(name: &str, error: Error) -> Error {
 /// `InvalidArgument` with the name.
 pub(crate) fn check_names(definitions: &[Definition]) -> Result<()> {
     for (at, Definition { name, .. }) in definitions.iter().enumerate() {
-        let what = match &definitions[..at] {
+        let message = match &definitions[..at] {
             _ if name.is_empty() => "a new column needs a name".to_owned(),
             before if before.iter().any(|other| other.name == *name) => {
                 format!("the new column {name} is defined twice")
             }
             _ => continue,
         };
-        return Err(Error::new(ErrorKind::InvalidArgument, what));
+        return Err(Error::new(ErrorKind::InvalidArgument, message));
     }
     Ok(())
 }
@@ -164,8 +164,8 @@ fn as_many(array: Array, entries: u64) -> Result<Array> {
     if found as u64 == entries {
         return Ok(array);
     }
-    let what = format!("{found} values for {entries} entries");
-    Err(Error::new(ErrorKind::InvalidArgument, what))
+    let message = format!("{found} values for {entries} entries");
+    Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 
 impl Predicate for After<dyn Predicate> {

@@ -74,8 +74,8 @@ impl dyn Columns {
         let end = entries.end.min(self.num_entries());
         let entries = entries.start.min(end)..end;
         if !self.names().is_empty() && *self.entries_stored().end() < entries.end {
-            let what = format!("no column has bytes for entry {}", end - 1);
-            let error = Error::new(ErrorKind::Corrupt, format!("{what}: {}", self.path()));
+            let message = format!("no column has bytes for entry {}", end - 1);
+            let error = Error::new(ErrorKind::Corrupt, format!("{message}: {}", self.path()));
             return Err(error.with_url(self.file().url()));
         }
         let step = self.step_entries_of(step, entries.end - entries.start).await?;

@@ -241,7 +241,7 @@ fn positions<'a>(texts: impl ExactSizeIterator<Item = &'a String>) -> HashMap<St
 /// The error for a name that none of several has, with those that come near in their last name or
 /// in their path, which are given of each.
 pub(crate) fn no_such<'a>(
-    what: &str,
+    kind: &str,
     all: impl Iterator<Item = (&'a str, &'a str)>,
     wanted: &str,
 ) -> Error {
@@ -254,12 +254,12 @@ pub(crate) fn no_such<'a>(
     near.sort_unstable();
     let near: Vec<&str> = near.into_iter().take(3).map(|(_, path)| path).collect();
     if is_glob(wanted) {
-        let text = format!("no {what} matches the pattern {wanted:?}");
+        let text = format!("no {kind} matches the pattern {wanted:?}");
         let shell = "`farroot show` lists what there is; in a formula, `*` stands between columns";
         let python = "`show()` lists what there is; a formula with `*` goes to `define`";
         return Error::new(ErrorKind::NotInFile, text).with_advice_for(shell, python);
     }
-    let error = Error::new(ErrorKind::NotInFile, format!("no {what} is called {wanted:?}"));
+    let error = Error::new(ErrorKind::NotInFile, format!("no {kind} is called {wanted:?}"));
     if near.is_empty() {
         error.with_advice_for("`farroot show` lists what there is", "`show()` lists what there is")
     } else {

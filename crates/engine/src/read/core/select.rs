@@ -70,18 +70,18 @@ impl Names {
 
 /// The only path that there is.
 pub(crate) fn only<'a>(paths: &'a [String], address: &str) -> Result<&'a str> {
-    let (kind, what) = match paths {
+    let (kind, message) = match paths {
         [only] => return Ok(only),
         [] => (ErrorKind::NotInFile, "the file holds no tree".to_owned()),
         several => {
             let names = rootfile::directory::listed(several);
-            let what = format!("the file holds {} trees: {names}", several.len());
-            (ErrorKind::InvalidArgument, what)
+            let message = format!("the file holds {} trees: {names}", several.len());
+            (ErrorKind::InvalidArgument, message)
         }
     };
     let shell = "`farroot ls -r FILE` lists what it holds, and FILE:PATH names one of them";
     let python = "`farroot.open(FILE).keys()` lists what it holds, and FILE:PATH names one of them";
-    Err(Error::new(kind, what).with_url(address).with_advice_for(shell, python))
+    Err(Error::new(kind, message).with_url(address).with_advice_for(shell, python))
 }
 
 /// A glob with `*`, `?` and `[…]`, as the shell has them in names.

@@ -40,8 +40,8 @@ pub(crate) fn forwards(entries: &Range<u64>) -> Result<()> {
     if start <= end {
         return Ok(());
     }
-    let what = format!("entry_start ({start}) is greater than entry_stop ({end})");
-    Err(Error::new(ErrorKind::InvalidArgument, what))
+    let message = format!("entry_start ({start}) is greater than entry_stop ({end})");
+    Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 
 /// How many entries come at a time.

@@ -400,12 +400,12 @@ impl dyn Columns {
 }
 
 fn not_one(path: &str, file: &File) -> Error {
-    let what = format!("not supported for chains or tables with friends: {path}");
-    Error::new(ErrorKind::Unsupported, what).with_url(file.url())
+    let message = format!("not supported for chains or tables with friends: {path}");
+    Error::new(ErrorKind::Unsupported, message).with_url(file.url())
 }
 
 /// The error for columns that cannot be read together with those of a table.
 pub(crate) fn not_added(path: &str, others: &dyn Columns) -> Error {
-    let what = format!("columns of {} cannot be read as columns of {path}", others.path());
-    Error::new(ErrorKind::Unsupported, what).with_url(others.file().url())
+    let message = format!("columns of {} cannot be read as columns of {path}", others.path());
+    Error::new(ErrorKind::Unsupported, message).with_url(others.file().url())
 }

@@ -121,11 +121,11 @@ impl Batch {
         let Some((_, field)) = pairs.find(|(known, found)| known != found) else {
             return Ok(record);
         };
-        let what = format!(
+        let message = format!(
             "{} holds objects of other classes than before: a column of Arrow or Parquet has one type",
             field.name()
         );
-        Err(Error::new(ErrorKind::Unsupported, what).with_advice(
+        Err(Error::new(ErrorKind::Unsupported, message).with_advice(
             "read larger batches, so that the first has every class, or leave out the column",
         ))
     }
@@ -153,8 +153,8 @@ pub(crate) fn record_batch(
 }
 
 fn of_column(name: &str, error: &ArrowError) -> Error {
-    let what = format!("{name} as an array of Arrow: {error}");
-    Error::new(ErrorKind::Unsupported, what).with_advice("the other columns can be read")
+    let message = format!("{name} as an array of Arrow: {error}");
+    Error::new(ErrorKind::Unsupported, message).with_advice("the other columns can be read")
 }
 
 /// An array as Arrow's, with the types of Python's `library="arrow"`.

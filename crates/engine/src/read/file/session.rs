@@ -58,8 +58,8 @@ impl Session {
         let Some(gate) = &self.gate else { return self.remote.locations(address).await };
         for url in remote::address::parse(address)? {
             if remote::is_metalink(&url) {
-                let what = "a Metalink, which may name any file, is not read for others";
-                let error = Error::new(ErrorKind::PermissionDenied, what);
+                let message = "a Metalink, which may name any file, is not read for others";
+                let error = Error::new(ErrorKind::PermissionDenied, message);
                 return Err(error.with_url(url.to_string()));
             }
             gate.check(&url).await?;

@@ -94,8 +94,8 @@ impl dyn Table {
             return fields(ntuple, patterns).await;
         }
         let Some(chain) = self.downcast_ref::<Chain>() else {
-            let what = format!("{} is of a kind that cannot be described", self.path());
-            return Err(Error::new(ErrorKind::Unsupported, what).with_url(self.file().url()));
+            let message = format!("{} is of a kind that cannot be described", self.path());
+            return Err(Error::new(ErrorKind::Unsupported, message).with_url(self.file().url()));
         };
         let lead = Box::pin(chain.lead().describe(patterns)).await?;
         let file = |(url, path, entries): (&str, &str, Range<u64>)| DescribedFile {

@@ -53,8 +53,8 @@ fn numbers(expression: &Expression, batch: &Batch) -> Result<Vec<i64>> {
 pub async fn read(name: &str, columns: &dyn Columns, wanted: &[Option<u64>]) -> Result<Vec<Array>> {
     let entries: BTreeSet<u64> = wanted.iter().flatten().copied().collect();
     if let Some(last) = entries.last().filter(|last| **last >= columns.num_entries()) {
-        let what = format!("the index of {name:?} names entry {last}");
-        return Err(Error::new(ErrorKind::Corrupt, what).with_url(columns.file().url()));
+        let message = format!("the index of {name:?} names entry {last}");
+        return Err(Error::new(ErrorKind::Corrupt, message).with_url(columns.file().url()));
     }
     let runs = runs(columns, &entries);
     // All are on their way before the first is waited for.

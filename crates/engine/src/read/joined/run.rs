@@ -95,8 +95,8 @@ impl Reading {
                     ..self.part.friend.to_friend_entry(end);
                 let batch = batch.filter(|batch| batch.entries == own).ok_or_else(|| {
                     let table = &self.part.friend.table;
-                    let what = format!("{} ends before entry {}", table.path(), own.end);
-                    Error::new(ErrorKind::Corrupt, what).with_url(table.file().url())
+                    let message = format!("{} ends before entry {}", table.path(), own.end);
+                    Error::new(ErrorKind::Corrupt, message).with_url(table.file().url())
                 })?;
                 batch.columns.into_iter().map(|(_, array)| array).collect()
             }

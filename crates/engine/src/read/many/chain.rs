@@ -79,8 +79,8 @@ pub(crate) async fn in_file(session: &Session, file: &File, path: &str) -> Resul
     let path = path.split(';').next().unwrap_or(path);
     let links = places(file.place()?, &chain.links);
     if chain.links.is_empty() {
-        let what = format!("the chain {path} names no files");
-        return Err(Error::new(ErrorKind::InvalidArgument, what).with_url(file.url()));
+        let message = format!("the chain {path} names no files");
+        return Err(Error::new(ErrorKind::InvalidArgument, message).with_url(file.url()));
     }
     let friends = FriendList::new(file.clone(), path, chain.friends);
     let linked = linked(session, path, chain.aliases, friends, links?).await;
@@ -126,8 +126,8 @@ fn places(own: &Address, links: &[ChainElement]) -> Result<Vec<TableLocation>> {
         let url = beside(own, &link.file)?.as_str().to_owned();
         let before = named.entry(url.clone()).or_insert(&link.file);
         if *before != link.file {
-            let what = format!("{before} and {} are not where the chain names them", link.file);
-            let error = Error::new(ErrorKind::NotFound, what).with_url(own.to_string());
+            let message = format!("{before} and {} are not where the chain names them", link.file);
+            let error = Error::new(ErrorKind::NotFound, message).with_url(own.to_string());
             return Err(error.with_advice(format!("both would be {url}")));
         }
         let path = Some(link.tree.clone());

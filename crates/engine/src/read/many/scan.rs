@@ -89,9 +89,9 @@ impl TableLocation {
             None => Ok(()),
             Some(count) => {
                 let there = table.num_entries();
-                let what =
+                let message =
                     format!("{} is said to have {count} entries, and has {there}", table.path());
-                let error = Error::new(ErrorKind::Corrupt, what).with_url(&*self.url);
+                let error = Error::new(ErrorKind::Corrupt, message).with_url(&*self.url);
                 Err(error.with_advice("the file was made anew, or the count is an old one"))
             }
         }

@@ -8,9 +8,9 @@ use rootfile::{Array, Numbers};
 
 use remote::{Error, ErrorKind, Result};
 
-fn other(what: &str, found: &ArrayRef) -> Error {
-    let what = format!("the server sends {} in place of {what}", found.data_type());
-    Error::new(ErrorKind::Corrupt, what)
+fn other(expected: &str, found: &ArrayRef) -> Error {
+    let message = format!("the server sends {} in place of {expected}", found.data_type());
+    Error::new(ErrorKind::Corrupt, message)
 }
 
 /// The array, of the same type as `like`.

@@ -104,8 +104,8 @@ impl AnswerDecoder {
             return Ok(None);
         }
         self.room = self.room.checked_sub(filled as u64).ok_or_else(|| {
-            let what = "the server's answer is longer than the columns can be";
-            Error::new(ErrorKind::LimitReached, what)
+            let message = "the server's answer is longer than the columns can be";
+            Error::new(ErrorKind::LimitReached, message)
         })?;
         piece.truncate(filled);
         Ok(Some(piece))

@@ -86,11 +86,11 @@ fn body_length(metadata: &[u8]) -> Result<usize> {
     }
 }
 
-pub(super) fn wrong(what: impl std::fmt::Display) -> Error {
-    Error::new(ErrorKind::Corrupt, format!("the server's answer: {what}"))
+pub(super) fn wrong(fault: impl std::fmt::Display) -> Error {
+    Error::new(ErrorKind::Corrupt, format!("the server's answer: {fault}"))
 }
 
 pub(super) fn too_long(length: usize) -> Error {
-    let what = format!("the server sends a batch of {length} bytes");
-    Error::new(ErrorKind::LimitReached, what)
+    let text = format!("the server sends a batch of {length} bytes");
+    Error::new(ErrorKind::LimitReached, text)
 }

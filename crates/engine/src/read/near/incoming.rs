@@ -182,6 +182,9 @@ impl Incoming {
     }
 }
 
-fn unfit(what: &str) -> Error {
-    Error::new(ErrorKind::Corrupt, format!("the server's answer is not what was asked for: {what}"))
+fn unfit(fault: &str) -> Error {
+    Error::new(
+        ErrorKind::Corrupt,
+        format!("the server's answer is not what was asked for: {fault}"),
+    )
 }

@@ -269,8 +269,8 @@ impl SelectRequest {
 
     fn read(text: &[u8]) -> Result<Self> {
         serde_json::from_slice(text).map_err(|error| {
-            let what = format!("the request cannot be understood: {error}");
-            Error::new(ErrorKind::InvalidArgument, what).with_advice("docs/near.md describes it")
+            let message = format!("the request cannot be understood: {error}");
+            Error::new(ErrorKind::InvalidArgument, message).with_advice("docs/near.md describes it")
         })
     }
 
@@ -284,14 +284,14 @@ impl SelectRequest {
     }
 
     fn check(&self) -> Result<()> {
-        let wrong = |what: &str| Err(Error::new(ErrorKind::InvalidArgument, what));
-        let beyond = |what: String| Err(Error::new(ErrorKind::LimitReached, what));
+        let wrong = |message: &str| Err(Error::new(ErrorKind::InvalidArgument, message));
+        let beyond = |message: String| Err(Error::new(ErrorKind::LimitReached, message));
         let columns = self.columns.as_ref().map_or(0, Vec::len) + self.define.len();
         let is_histogram = self.operation == Operation::Histogram;
         match self {
             _ if self.version != VERSION => {
-                let what = format!("the server knows requests of version {VERSION}");
-                Err(Error::new(ErrorKind::Unsupported, what))
+                let message = format!("the server knows requests of version {VERSION}");
+                Err(Error::new(ErrorKind::Unsupported, message))
             }
             _ if self.files.is_empty() => wrong("the request names no file"),
             _ if self.files.len() > FILES_MAX => {

@@ -66,8 +66,8 @@ impl AttributeSet {
     pub async fn ranges(&self) -> Result<Vec<Range<u64>>> {
         let [major, minor] = self.schema_version;
         if major != SCHEMA_MAJOR {
-            let what = format!("ranges of an attribute set of schema version {major}.{minor}");
-            return Err(self.error(ErrorKind::Unsupported, &what));
+            let message = format!("ranges of an attribute set of schema version {major}.{minor}");
+            return Err(self.error(ErrorKind::Unsupported, &message));
         }
         let names = ["_rangeStart", "_rangeLen"];
         if names.iter().any(|name| self.ntuple.find(name).is_none()) {
@@ -82,19 +82,19 @@ impl AttributeSet {
             _ => None,
         };
         let (Some(starts), Some(lengths)) = (numbers(0), numbers(1)) else {
-            let what = "ranges that are no unsigned numbers of 64 bits";
-            return Err(self.error(ErrorKind::Corrupt, what));
+            let message = "ranges that are no unsigned numbers of 64 bits";
+            return Err(self.error(ErrorKind::Corrupt, message));
         };
         let range = |(start, length): (&u64, &u64)| {
             let end = start.checked_add(*length).filter(|end| *end <= i64::MAX as u64);
-            let what = || format!("{length} entries from {start} on");
-            end.map(|end| *start..end).ok_or_else(|| self.error(ErrorKind::Corrupt, &what()))
+            let message = || format!("{length} entries from {start} on");
+            end.map(|end| *start..end).ok_or_else(|| self.error(ErrorKind::Corrupt, &message()))
         };
         starts.iter().zip(lengths.iter()).map(range).collect()
     }
 
-    fn error(&self, kind: ErrorKind, what: &str) -> Error {
-        let what = format!("{}: {what}", self.ntuple.path());
-        Error::new(kind, what).with_url(self.ntuple.file().url())
+    fn error(&self, kind: ErrorKind, message: &str) -> Error {
+        let text = format!("{}: {message}", self.ntuple.path());
+        Error::new(kind, text).with_url(self.ntuple.file().url())
     }
 }

@@ -134,8 +134,8 @@ impl FormulaReads {
                 Err(error) => {
                     let Some(alias) = alias_of(&**scope.table, name) else { return Err(error) };
                     if within.contains(name) {
-                        let what = format!("the alias {name:?} refers to itself");
-                        return Err(Error::new(ErrorKind::InvalidArgument, what));
+                        let message = format!("the alias {name:?} refers to itself");
+                        return Err(Error::new(ErrorKind::InvalidArgument, message));
                     }
                     let formula = Formula::parse_in(&alias, Grammar::Root)?;
                     let within = [within, std::slice::from_ref(name)].concat();

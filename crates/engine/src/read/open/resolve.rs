@@ -292,8 +292,8 @@ impl<'a> NameResolver<'a> {
 
     fn nowhere(&self, name: &str) -> Error {
         let own = self.table.list().no_such(name, None);
-        let what = format!("{}, neither here nor in the friends", own.message());
-        let error = Error::new(ErrorKind::NotInFile, format!("{what} {}", self.all.join(", ")));
+        let message = format!("{}, neither here nor in the friends", own.message());
+        let error = Error::new(ErrorKind::NotInFile, format!("{message} {}", self.all.join(", ")));
         error
             .with_url(self.table.file().url())
             .with_advice(format!("`friend.{name}` says which of them is meant"))
@@ -302,8 +302,8 @@ impl<'a> NameResolver<'a> {
     fn ambiguous(&self, name: &str, having: &[&Friend]) -> Error {
         let spelled: Vec<String> =
             having.iter().map(|friend| format!("{}.{name}", friend.name)).collect();
-        let what = format!("several friends of {} have {name:?}", self.table.path());
-        Error::new(ErrorKind::InvalidArgument, what)
+        let message = format!("several friends of {} have {name:?}", self.table.path());
+        Error::new(ErrorKind::InvalidArgument, message)
             .with_url(self.table.file().url())
             .with_advice(format!("say which one: {}", spelled.join(" or ")))
     }

@@ -141,8 +141,8 @@ impl Engine {
         while let Some(bytes) = answer.next().await? {
             text.extend_from_slice(&bytes);
             if text.len() > ANSWER_BYTES_MAX {
-                let what = "the server's answer is too long";
-                return Err(Error::new(ErrorKind::LimitReached, what));
+                let message = "the server's answer is too long";
+                return Err(Error::new(ErrorKind::LimitReached, message));
             }
         }
         Histogram::of_json(&String::from_utf8_lossy(&text), &request.axes, request.weight.is_some())

@@ -32,6 +32,6 @@ pub struct SelectTotals {
 
 /// The error for an answer that takes too long.
 pub(super) fn too_long(bounds: SelectBounds) -> Error {
-    let what = format!("the request takes longer than {} s", bounds.time.as_secs());
-    Error::new(ErrorKind::LimitReached, what).with_advice("ask for fewer entries at a time")
+    let message = format!("the request takes longer than {} s", bounds.time.as_secs());
+    Error::new(ErrorKind::LimitReached, message).with_advice("ask for fewer entries at a time")
 }

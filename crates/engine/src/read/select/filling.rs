@@ -19,9 +19,9 @@ pub struct Values {
 pub fn values(name: &str, array: &Array) -> Result<Values> {
     let mut counts: Option<Vec<usize>> = None;
     let numbers = flattened(array, &mut counts).ok_or_else(|| {
-        let what =
+        let message =
             format!("a histogram is filled with numbers, and {name} has {}", datashape(array));
-        Error::new(ErrorKind::InvalidArgument, what)
+        Error::new(ErrorKind::InvalidArgument, message)
     })?;
     Ok(Values { numbers, counts })
 }
@@ -103,9 +103,9 @@ impl Values {
             }
             (Some(own), Some(counts)) if own == counts => Ok(self.numbers),
             (Some(_), _) => {
-                let what =
+                let message =
                     format!("{name} has another number of values for an entry than the other axes");
-                Err(Error::new(ErrorKind::InvalidArgument, what))
+                Err(Error::new(ErrorKind::InvalidArgument, message))
             }
         }
     }

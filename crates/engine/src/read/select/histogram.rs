@@ -33,7 +33,7 @@ enum Bins {
 
 impl Bins {
     fn of(axis: &HistogramAxis) -> Result<Bins> {
-        let wrong = |what: &str| Err(Error::new(ErrorKind::InvalidArgument, what));
+        let wrong = |message: &str| Err(Error::new(ErrorKind::InvalidArgument, message));
         let HistogramAxis { bins, start, stop, edges, .. } = axis;
         match (bins, start, stop, edges) {
             (Some(count), Some(start), Some(stop), None) => {
@@ -107,8 +107,8 @@ impl Histogram {
         let counts: Vec<usize> = bins.iter().map(Bins::count).collect();
         let cells = counts.iter().try_fold(1usize, |cells, count| cells.checked_mul(count + 2));
         let cells = cells.filter(|cells| *cells <= CELLS_MAX).ok_or_else(|| {
-            let what = format!("a histogram of more than {CELLS_MAX} bins");
-            Error::new(ErrorKind::LimitReached, what)
+            let message = format!("a histogram of more than {CELLS_MAX} bins");
+            Error::new(ErrorKind::LimitReached, message)
         })?;
         let variances = has_weight.then(|| vec![0.0; cells]);
         Ok(Histogram { bins: counts, values: vec![0.0; cells], variances })
@@ -117,8 +117,8 @@ impl Histogram {
     /// Adds entries. A column that several axes share is among the columns once.
     fn fill(&mut self, bins: &[Bins], columns: &[(String, Array)], has_weight: bool) -> Result<()> {
         if columns.len() != bins.len() + usize::from(has_weight) {
-            let what = "each axis, and the weight, has a column of its own";
-            return Err(Error::new(ErrorKind::InvalidArgument, what));
+            let message = "each axis, and the weight, has a column of its own";
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         let mut found = Vec::with_capacity(columns.len());
         for (name, array) in columns {

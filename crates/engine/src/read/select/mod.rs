@@ -93,8 +93,8 @@ impl Engine {
         bounds: SelectBounds,
     ) -> Result<Vec<u8>> {
         if request.operation != Operation::Arrays {
-            let what = "counts and histograms have no columns";
-            return Err(Error::new(ErrorKind::InvalidArgument, what));
+            let message = "counts and histograms have no columns";
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         let plan = plan::planned(self, request, addresses, bounds);
         match tokio::time::timeout(bounds.time, plan).await {

@@ -120,7 +120,7 @@ async fn check_one(engine: &Engine, table: &TableLocation, known: &KnownFile) ->
 fn check_known(known: &KnownFile, table: &Arc<dyn Table>) -> Result<()> {
     let size = table.file().size();
     let entries = table.num_entries();
-    let what = match known {
+    let message = match known {
         KnownFile { size: Some(there), .. } if *there != size => {
             format!("the file has {size} bytes here, and {there} at the client")
         }
@@ -129,7 +129,7 @@ fn check_known(known: &KnownFile, table: &Arc<dyn Table>) -> Result<()> {
         }
         _ => return Ok(()),
     };
-    Err(Error::new(ErrorKind::Changed, what).with_url(table.file().url()))
+    Err(Error::new(ErrorKind::Changed, message).with_url(table.file().url()))
 }
 
 /// New columns, by their names.
@@ -143,11 +143,11 @@ fn definitions(request: &SelectRequest) -> Result<Vec<Definition>> {
     for one in &definitions {
         if let Some(other) = one.columns.iter().find(|name| request.define.contains_key(&name.name))
         {
-            let what = format!(
+            let message = format!(
                 "the new column {} is computed from the new column {}",
                 one.name, other.name
             );
-            let error = Error::new(ErrorKind::Unsupported, what);
+            let error = Error::new(ErrorKind::Unsupported, message);
             return Err(error.with_advice("write the formula of one into the other"));
         }
     }
@@ -176,8 +176,8 @@ fn asked(request: &SelectRequest) -> Result<AskedColumns> {
                     Some(formula) => {
                         let before = names.insert(formula.clone(), text.clone());
                         if before.is_some_and(|before| before != *text) {
-                            let what = format!("two new columns have the formula {formula:?}");
-                            return Err(Error::new(ErrorKind::Unsupported, what));
+                            let message = format!("two new columns have the formula {formula:?}");
+                            return Err(Error::new(ErrorKind::Unsupported, message));
                         }
                         texts.push(formula.clone());
                     }
@@ -192,8 +192,8 @@ fn asked(request: &SelectRequest) -> Result<AskedColumns> {
         _ if exact.is_empty() => ColumnSpec::Named(texts),
         _ if texts.is_empty() => ColumnSpec::Requested(exact),
         _ => {
-            let what = "columns are all given as texts, or all as branches and fields";
-            return Err(Error::new(ErrorKind::InvalidArgument, what));
+            let message = "columns are all given as texts, or all as branches and fields";
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
     };
     Ok(AskedColumns { wanted, names })
@@ -212,8 +212,9 @@ fn check_text(text: &str) -> Result<()> {
     match text.len() <= TEXT_BYTES_MAX {
         true => Ok(()),
         false => {
-            let what = format!("a text of {} bytes, and {TEXT_BYTES_MAX} are allowed", text.len());
-            Err(Error::new(ErrorKind::LimitReached, what))
+            let message =
+                format!("a text of {} bytes, and {TEXT_BYTES_MAX} are allowed", text.len());
+            Err(Error::new(ErrorKind::LimitReached, message))
         }
     }
 }

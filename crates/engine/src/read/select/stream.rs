@@ -166,8 +166,8 @@ impl SelectedStream {
                 let made = made?;
                 self.totals.bytes += made.as_ref().map_or(0, |bytes| bytes.len() as u64);
                 if self.totals.bytes > self.bounds.bytes {
-                    let what = format!("an answer of more than {} bytes", self.bounds.bytes);
-                    let error = Error::new(ErrorKind::LimitReached, what);
+                    let message = format!("an answer of more than {} bytes", self.bounds.bytes);
+                    let error = Error::new(ErrorKind::LimitReached, message);
                     return Err(error.with_advice("ask for fewer entries at a time"));
                 }
                 self.sent = Instant::now();
@@ -326,8 +326,8 @@ fn begun(
     compression: BufferCompression,
 ) -> Result<BegunStream> {
     if let Some((name, _)) = empty.iter().find(|(_, array)| !Layout::is_certain(array)) {
-        let what = format!("{name} has objects of any class, which have no type in Arrow");
-        return Err(Error::new(ErrorKind::Unsupported, what));
+        let message = format!("{name} has objects of any class, which have no type in Arrow");
+        return Err(Error::new(ErrorKind::Unsupported, message));
     }
     let layouts: Vec<Layout> = empty.iter().map(|(_, array)| Layout::of(array)).collect();
     let schema = schema(empty, &layouts, skipped)?;
@@ -383,7 +383,7 @@ fn record(
 
 /// Checks that an array has the type that its column was said to have, and texts that are texts.
 fn check(name: &str, array: &Array, layout: &Layout) -> Result<()> {
-    let wrong = |what: &str| Err(Error::new(ErrorKind::Unsupported, format!("{name} {what}")));
+    let wrong = |fault: &str| Err(Error::new(ErrorKind::Unsupported, format!("{name} {fault}")));
     if Layout::of(array) != *layout {
         return wrong("has entries of several types");
     }

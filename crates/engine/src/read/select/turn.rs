@@ -66,6 +66,6 @@ impl Drop for StepTime<'_> {
 }
 
 fn used_up(step_time: Duration) -> Error {
-    let what = format!("the request needs the server's processors for more than {step_time:?}");
-    Error::new(ErrorKind::LimitReached, what).with_advice("ask for fewer entries at a time")
+    let message = format!("the request needs the server's processors for more than {step_time:?}");
+    Error::new(ErrorKind::LimitReached, message).with_advice("ask for fewer entries at a time")
 }

@@ -71,10 +71,10 @@ impl Table for Tree {
             ColumnSpec::All => self.all_columns(),
             ColumnSpec::Named(patterns) => self.columns(patterns)?,
             ColumnSpec::Requested(chosen) if chosen.iter().any(|each| each.keep.is_some()) => {
-                let what =
+                let message =
                     format!("{} is a tree, not an RNTuple as what is read with it", self.path());
                 return Err(
-                    Error::new(ErrorKind::InvalidArgument, what).with_url(self.file().url())
+                    Error::new(ErrorKind::InvalidArgument, message).with_url(self.file().url())
                 );
             }
             ColumnSpec::Requested(chosen) => {

@@ -94,9 +94,9 @@ impl Arrivals {
             Incomplete { parts: parts_here, lacking: 0, ways: Ways::default(), reservations };
         let mut wants = Vec::new();
         let mut at = start;
-        for (part, what) in parts.into_iter().enumerate() {
+        for (part, found) in parts.into_iter().enumerate() {
             let owner = |bytes: usize| Owner { index, part, range: at..at + bytes as u64 };
-            let (held, bytes) = match what {
+            let (held, bytes) = match found {
                 Part::Here(bytes, _) => {
                     let length = bytes.len();
                     incomplete.ways.hit += length as u64;

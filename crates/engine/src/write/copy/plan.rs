@@ -569,8 +569,8 @@ struct InputName<'a> {
 
 /// The error for a name under which inputs have tables or objects of different kinds.
 fn another_kind(path: &str, url: &str) -> Error {
-    let what = format!("{path}: not of the kind that it is in the first input");
-    Error::new(ErrorKind::Unsupported, what).with_url(url)
+    let message = format!("{path}: not of the kind that it is in the first input");
+    Error::new(ErrorKind::Unsupported, message).with_url(url)
 }
 
 impl PlannedInput {

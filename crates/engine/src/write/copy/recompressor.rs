@@ -265,8 +265,8 @@ impl Recompressor {
         match self.open.remove(&output).and_then(|open| open.incomplete()) {
             None => Ok(()),
             Some(cluster) => {
-                let what = format!("cluster {cluster}: some of its pages were not read");
-                Err(FormatError::corrupt(what))
+                let message = format!("cluster {cluster}: some of its pages were not read");
+                Err(FormatError::corrupt(message))
             }
         }
     }

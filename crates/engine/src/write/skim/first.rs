@@ -48,8 +48,8 @@ impl First {
         let first = First::read(session, source).await?;
         check_names(&options.define)?;
         if let Some(one) = options.define.iter().find(|one| first.table.has(&one.name)) {
-            let what = format!("the new column {} is there already", one.name);
-            let error = Error::new(ErrorKind::InvalidArgument, what).with_url(&*source.url);
+            let message = format!("the new column {} is there already", one.name);
+            let error = Error::new(ErrorKind::InvalidArgument, message).with_url(&*source.url);
             return Err(error.with_advice("give it another name"));
         }
         Ok(first)
@@ -130,7 +130,7 @@ fn check_name(text: &str, format: TableFormat, is_tree: bool) -> Result<()> {
         return Ok(());
     }
     let kind = if as_tree { "branch" } else { "field" };
-    let what = format!("the formula {text:?} cannot be the name of a {kind}");
-    let error = Error::new(ErrorKind::InvalidArgument, what);
+    let message = format!("the formula {text:?} cannot be the name of a {kind}");
+    let error = Error::new(ErrorKind::InvalidArgument, message);
     Err(error.with_advice_for("--define NAME=FORMULA names it", "define={NAME: FORMULA} names it"))
 }

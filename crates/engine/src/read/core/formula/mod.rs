@@ -171,8 +171,8 @@ impl Predicate for Program {
             array => truths(array),
         };
         mask.ok_or_else(|| {
-            let what = format!("gives {}, and a cut gives one bool an entry", datashape(&found));
-            wrong(self.text(), &what)
+            let why = format!("gives {}, and a cut gives one bool an entry", datashape(&found));
+            wrong(self.text(), &why)
         })
     }
 

@@ -87,8 +87,8 @@ impl Program {
         match array.len() == count {
             true => Ok(array),
             false => {
-                let what = format!("gives {} values for {count} entries", array.len());
-                Err(wrong(self.text(), &what))
+                let why = format!("gives {} values for {count} entries", array.len());
+                Err(wrong(self.text(), &why))
             }
         }
     }
@@ -114,8 +114,8 @@ impl Program {
                 })
             }
             other => {
-                let what = format!("gives {}, and one number an entry is needed", datashape(other));
-                Err(wrong(self.text(), &what))
+                let why = format!("gives {}, and one number an entry is needed", datashape(other));
+                Err(wrong(self.text(), &why))
             }
         }
     }

@@ -47,16 +47,16 @@ impl Program {
         let formula = Formula::parse_in(&spelled.text, grammar)?;
         if formula.columns.len() != spelled.meanings.len() {
             let count = formula.columns.len();
-            let what = format!("has {count} names, and {} meanings", spelled.meanings.len());
-            return Err(wrong(&spelled.text, &what));
+            let why = format!("has {count} names, and {} meanings", spelled.meanings.len());
+            return Err(wrong(&spelled.text, &why));
         }
         let mut operands = Vec::with_capacity(spelled.meanings.len());
         for meaning in &spelled.meanings {
             operands.push(match meaning {
                 SpelledMeaning::Column(at) if *at < columns => Operand::Column(*at),
                 SpelledMeaning::Column(at) => {
-                    let what = format!("names column {at} of {columns}");
-                    return Err(wrong(&spelled.text, &what));
+                    let why = format!("names column {at} of {columns}");
+                    return Err(wrong(&spelled.text, &why));
                 }
                 SpelledMeaning::Formula(inner) => {
                     let depth = depth.checked_sub(1);
