@@ -84,8 +84,9 @@ impl Config {
         let guard = Guard::new(&self.protection, is_far, environment)?;
         let is_writable = matches!(self.content, Content::Folder { writable: true, .. });
         if is_writable && guard.has_rules() {
-            let what = "rules say who may read, and none who may write: serve without --writable";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+            let message =
+                "rules say who may read, and none who may write: serve without --writable";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         let shows = |origin: &Origin| origin.credential().is_some();
         let has_credential = match &self.content {
@@ -93,8 +94,8 @@ impl Config {
             Content::Far(far) => far.origins.iter().any(shows),
         };
         if has_credential && !guard.has_rules() {
-            let what = "an origin is shown a credential, and no rule says who may then read";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+            let message = "an origin is shown a credential, and no rule says who may then read";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         if is_writable && guard.is_open() && !self.address.is_loopback() {
             return Err(guard::unprotected(self.address));
@@ -110,15 +111,15 @@ impl Config {
         match self.flight_port {
             None => Ok(None),
             Some(_) if !self.select => {
-                let what = "Arrow Flight sends selected entries: add --select";
-                Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+                let message = "Arrow Flight sends selected entries: add --select";
+                Err(io::Error::new(io::ErrorKind::InvalidInput, message))
             }
             #[cfg(feature = "flight")]
             Some(_) => Ok(Some(Door::Flight)),
             #[cfg(not(feature = "flight"))]
             Some(_) => {
-                let what = "this build of farroot has no Arrow Flight (feature `flight`)";
-                Err(io::Error::new(io::ErrorKind::Unsupported, what))
+                let message = "this build of farroot has no Arrow Flight (feature `flight`)";
+                Err(io::Error::new(io::ErrorKind::Unsupported, message))
             }
         }
     }

@@ -257,8 +257,8 @@ impl GuardState {
         let acceptor = tls.as_ref().map(|(certificate, key)| acceptor(certificate, key));
         let acceptor = acceptor.transpose()?;
         if protection.has_proofs() && acceptor.is_none() {
-            let what = "tokens and passwords are taken within TLS only: name a certificate, too";
-            return Err(Error::new(ErrorKind::InvalidInput, what));
+            let message = "tokens and passwords are taken within TLS only: name a certificate, too";
+            return Err(Error::new(ErrorKind::InvalidInput, message));
         }
         let lines =
             |path: &Option<PathBuf>| path.as_ref().map_or(Ok(Vec::new()), |path| lines(path));

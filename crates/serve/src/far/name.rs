@@ -61,9 +61,9 @@ pub fn secret_prefix(secret: &SecretString) -> String {
 /// `InvalidArgument` for a name that is no address of a server's file, or leads upwards;
 /// `PermissionDenied` without the secret.
 pub fn address_of(name: Name<'_>, secret: Option<&SecretString>) -> Result<Address> {
-    let wrong = |what: &str| {
+    let wrong = |message: &str| {
         let advice = "a name here is root://HOST//PATH or https://HOST/PATH, behind this proxy's";
-        Error::new(ErrorKind::InvalidArgument, what).with_advice(advice)
+        Error::new(ErrorKind::InvalidArgument, message).with_advice(advice)
     };
     let text = behind_secret(name.written, secret)?;
     let text = text.strip_prefix(FAST).map_or(text, |rest| rest.trim_start_matches('/'));

@@ -254,8 +254,8 @@ impl Selector {
         let all: usize = present.values().sum();
         let own = present.get(&address).copied().unwrap_or_default();
         if all >= requests || own >= requests_per_address {
-            let what = "the server answers as many requests as it can: try again later";
-            return Err(Error::new(ErrorKind::LimitReached, what).busy(true));
+            let message = "the server answers as many requests as it can: try again later";
+            return Err(Error::new(ErrorKind::LimitReached, message).busy(true));
         }
         present.insert(address, own + 1);
         Ok(SelectPlace { selector: self.clone(), address })
@@ -321,7 +321,8 @@ impl fmt::Debug for Answer {
 
 /// The address of a file that a client may read, by the name that a `GET` has.
 async fn address(files: &Files, guest: &Guest, written: &str) -> Permitted<AskedAddress> {
-    let wrong = |what: &str| Error::new(ErrorKind::InvalidArgument, format!("{what}: {written:?}"));
+    let wrong =
+        |fault: &str| Error::new(ErrorKind::InvalidArgument, format!("{fault}: {written:?}"));
     let bare = written.split('?').next().unwrap_or_default();
     let path = percent_encoding::percent_decode_str(bare).decode_utf8();
     let path = path.map_err(|_| wrong("the name of a file is no text"))?;
@@ -397,8 +398,8 @@ impl Gate for SelectGate {
 }
 
 /// The error for a file that another file names. It says nothing of the file.
-fn outside(what: &str) -> Error {
-    Error::new(ErrorKind::PermissionDenied, format!("the file names {what}"))
+fn outside(target: &str) -> Error {
+    Error::new(ErrorKind::PermissionDenied, format!("the file names {target}"))
 }
 
 /// No connection goes from a server of a folder to anywhere.

@@ -121,22 +121,22 @@ fn over_http(
     ];
     for (method, path, headers, body, allowed) in operations {
         let answer = client.ask(method, path, &format!("{}{headers}", person.header), body);
-        let what = format!("{} {method} {path} {headers}: {}", person.name, answer.head);
+        let case = format!("{} {method} {path} {headers}: {}", person.name, answer.head);
         if may {
-            assert!(allowed.contains(&answer.status), "{what}");
+            assert!(allowed.contains(&answer.status), "{case}");
             if answer.status == 200 && method == "GET" {
-                assert!(answer.body == content(cell.folder), "{what}");
+                assert!(answer.body == content(cell.folder), "{case}");
             }
             continue;
         }
-        assert_eq!(answer.status, denied, "{what}");
-        assert_eq!(answer.head.contains("www-authenticate: bearer"), denied == 401, "{what}");
+        assert_eq!(answer.status, denied, "{case}");
+        assert_eq!(answer.head.contains("www-authenticate: bearer"), denied == 401, "{case}");
         // It says nothing of the file.
         for header in ["etag", "cache-status", "age:", "last-modified", "location"] {
-            assert!(!answer.head.contains(header), "{what}");
+            assert!(!answer.head.contains(header), "{case}");
         }
         let text = String::from_utf8(answer.body).unwrap();
-        assert!(!text.contains("missing") && !text.contains("127.0.0.1"), "{what} {text}");
+        assert!(!text.contains("missing") && !text.contains("127.0.0.1"), "{case} {text}");
     }
     operations.len()
 }
@@ -146,7 +146,7 @@ fn over_xrootd(site: &Site, session: &mut Session, cell: Cell, person: &Person) 
     let may = person.may.contains(&cell.folder);
     let path = cell.path(&site.origin.root_url());
     let found = (!cell.exists).then_some(ErrorCode::NOT_FOUND);
-    let what = format!("{} {path}", person.name);
+    let case = format!("{} {path}", person.name);
     let (file, open) = session.open(&path);
     let read = session.ask(|client, now| client.read(now, file, 0..10));
     let vector = session.ask(|client, now| client.readv(now, &[(file, 0..5), (file, 20..30)]));
@@ -162,14 +162,14 @@ fn over_xrootd(site: &Site, session: &mut Session, cell: Cell, person: &Person) 
         ("checksum", checksum, found),
     ] {
         let wanted = if may { allowed } else { denied };
-        assert_eq!(session.refusal(request), wanted, "{what} {operation}");
+        assert_eq!(session.refusal(request), wanted, "{case} {operation}");
     }
     let listed = session.refusal(list);
-    assert_eq!(listed == denied, !may, "{what}: {listed:?}");
+    assert_eq!(listed == denied, !may, "{case}: {listed:?}");
     for request in [read, vector] {
         let is_read = session.outcome(request).is_ok();
-        assert_eq!(is_read, may && cell.exists, "{what}");
-        assert_eq!(session.bytes(request).is_empty(), !is_read, "{what}");
+        assert_eq!(is_read, may && cell.exists, "{case}");
+        assert_eq!(session.bytes(request).is_empty(), !is_read, "{case}");
     }
     if may && cell.exists {
         assert_eq!(session.bytes(read), &content(cell.folder)[..10]);

@@ -43,10 +43,10 @@ fn is_anywhere_below(folder: &Path, text: &str) -> bool {
     })
 }
 
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+fn until(event: &str, mut is_so: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !is_so() {
-        assert!(begin.elapsed() < Duration::from_secs(60), "{what}");
+        assert!(begin.elapsed() < Duration::from_secs(60), "{event}");
         std::thread::sleep(Duration::from_millis(50));
     }
 }
@@ -70,27 +70,27 @@ fn an_origin_decides_for_each_token_in_any_order() {
             for pass in ["cold", "warm", "again"] {
                 for person in order {
                     let token = people[person].map(String::as_str);
-                    let what = format!("{order:?} {pass} {folder} {person}");
+                    let case = format!("{order:?} {pass} {folder} {person}");
                     let header = token.map(bearer).unwrap_or_default();
                     let path = format!("/{}{folder}/f", origin.http_url());
                     let mut http = HttpClient::new(&proxy, &site.certificate);
                     let answer = http.ask("GET", &path, &header, "");
-                    assert_eq!(answer.status, statuses[person], "{what}: {}", answer.head);
+                    assert_eq!(answer.status, statuses[person], "{case}: {}", answer.head);
                     let may = person == 0;
-                    assert_eq!(answer.body == content(folder), may, "{what}");
+                    assert_eq!(answer.body == content(folder), may, "{case}");
                     let only = format!("{header}Cache-Control: only-if-cached\r\n");
                     let cached = http.ask("GET", &path, &only, "");
-                    assert!(may || cached.body != content(folder), "{what}");
+                    assert!(may || cached.body != content(folder), "{case}");
                     let mut session = Session::new(&proxy, &site.certificate, token);
                     let path = format!("/{}{folder}/f", origin.root_url());
                     let (file, open) = session.open(&path);
                     let read = session.ask(|client, now| client.read(now, file, 0..10));
-                    assert_eq!(session.refusal(open).is_none(), may, "{what}");
-                    assert_eq!(session.outcome(read).is_ok(), may, "{what}");
+                    assert_eq!(session.refusal(open).is_none(), may, "{case}");
+                    assert_eq!(session.outcome(read).is_ok(), may, "{case}");
                     let stat = session.ask(|client, now| client.stat(now, &path));
-                    assert_eq!(session.refusal(stat).is_none(), may, "{what}");
+                    assert_eq!(session.refusal(stat).is_none(), may, "{case}");
                     let checksum = session.ask(|client, now| client.query_checksum(now, &path));
-                    assert_eq!(session.refusal(checksum).is_none(), may, "{what}");
+                    assert_eq!(session.refusal(checksum).is_none(), may, "{case}");
                 }
                 proxy.flush();
             }
