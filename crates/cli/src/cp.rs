@@ -164,11 +164,11 @@ impl CpArguments {
             writeln!(out, "{} there already, and the same", count(same as u64, "file"))?;
         }
         if done > 0 && !self.json {
-            let what = match done {
+            let action = match done {
                 1 => "copied".to_owned(),
                 done => format!("copied {done} files"),
             };
-            writeln!(out, "{}", summary(&what, bytes, resumed, time))?;
+            writeln!(out, "{}", summary(&action, bytes, resumed, time))?;
         }
         match &failed[..] {
             [] => Ok(()),
@@ -199,14 +199,14 @@ impl CpArguments {
 
 /// `12.5 MB in 0.521 s, 24.0 MB/s`; of a copy that was resumed the rate is that of the remaining
 /// bytes.
-fn summary(what: &str, bytes: u64, resumed: u64, time: Duration) -> String {
+fn summary(action: &str, bytes: u64, resumed: u64, time: Duration) -> String {
     let seconds = time.as_secs_f64().max(1e-6);
     let rate = size(((bytes - resumed) as f64 / seconds) as u64);
     let rest = match resumed {
         0 => String::new(),
         resumed => format!("; {} of it were there from an earlier try", size(resumed)),
     };
-    format!("{what}: {} in {seconds:.3} s, {rate}/s{rest}", size(bytes))
+    format!("{action}: {} in {seconds:.3} s, {rate}/s{rest}", size(bytes))
 }
 
 /// A bar on standard error, of all files together; none where that is no terminal.

@@ -208,11 +208,11 @@ impl MergeArguments {
             return writeln!(out, "{line}");
         }
         let rate = size((bytes as f64 / seconds) as u64);
-        let what = match report.inputs {
+        let files = match report.inputs {
             1 => "1 file".to_owned(),
             many => format!("{many} files"),
         };
-        writeln!(out, "merged {what}: {} in {seconds:.3} s, {rate}/s", size(bytes))?;
+        writeln!(out, "merged {files}: {} in {seconds:.3} s, {rate}/s", size(bytes))?;
         for (path, entries) in &report.tables {
             writeln!(out, "  {path}: {entries} entries")?;
         }

@@ -329,14 +329,14 @@ fn described(origins: &[Origin], address: IpAddr, protection: &Protection) -> St
     let whom =
         if address.is_loopback() { "clients on this machine" } else { "all who can connect" };
     let names: Vec<String> = origins.iter().map(Origin::to_string).collect();
-    let what = match (names.is_empty(), address.is_loopback()) {
+    let servers = match (names.is_empty(), address.is_loopback()) {
         (true, true) => "every server".to_owned(),
         (true, false) => "no server: name some with --origin".to_owned(),
         (false, _) => names.join(", "),
     };
     match protection.rules.len() {
-        0 => format!("public files, without credentials, for {whom}, of {what}"),
-        1 => format!("files that one rule lets {whom} read, of {what}"),
-        rules => format!("files that {rules} rules let {whom} read, of {what}"),
+        0 => format!("public files, without credentials, for {whom}, of {servers}"),
+        1 => format!("files that one rule lets {whom} read, of {servers}"),
+        rules => format!("files that {rules} rules let {whom} read, of {servers}"),
     }
 }

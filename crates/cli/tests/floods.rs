@@ -145,14 +145,14 @@ impl Served {
         }
     }
 
-    fn assert_modest(&self, what: &str) {
+    fn assert_modest(&self, case: &str) {
         let memory = self.figure("VmHWM");
         let threads = self.figure("Threads");
-        println!("{what}: {} MB at its height, {threads} threads", memory / 1000);
-        assert!(memory < MEMORY_KB_MAX, "{what}: {memory} kB");
+        println!("{case}: {} MB at its height, {threads} threads", memory / 1000);
+        assert!(memory < MEMORY_KB_MAX, "{case}: {memory} kB");
         let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
         // Those that wait for the file system, and those that drive connections.
-        assert!(threads <= 16 + processors + 4, "{what}: {threads} threads");
+        assert!(threads <= 16 + processors + 4, "{case}: {threads} threads");
     }
 }
 

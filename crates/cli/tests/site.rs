@@ -94,10 +94,10 @@ fn origin(folder: &Path, flow_rate: Option<u64>) -> Server {
     Server::start(Config { shape, ..Config::new(folder) }).unwrap()
 }
 
-fn until(what: &str, is_so: impl Fn() -> bool) {
+fn until(event: &str, is_so: impl Fn() -> bool) {
     let begin = Instant::now();
     while !is_so() {
-        assert!(begin.elapsed() < Duration::from_secs(30), "{what}");
+        assert!(begin.elapsed() < Duration::from_secs(30), "{event}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

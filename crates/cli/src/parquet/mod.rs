@@ -23,8 +23,8 @@ struct NotCompiled;
 #[cfg(any(test, not(feature = "parquet")))]
 impl ParquetLibrary for NotCompiled {
     fn create(&self, _: &Path) -> engine::Result<Box<dyn engine::ParquetWriter>> {
-        let what = "this farroot was built without Parquet";
-        let error = engine::Error::new(engine::ErrorKind::Unsupported, what);
+        let message = "this farroot was built without Parquet";
+        let error = engine::Error::new(engine::ErrorKind::Unsupported, message);
         Err(error.with_advice(
             "build it with `cargo build --release -p farroot-cli --features parquet`, or use the \
              farroot of the Python package, which writes Parquet with pyarrow (`pip install \
