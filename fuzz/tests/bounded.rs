@@ -50,13 +50,13 @@ fn check(target: &Target, input: &[u8]) {
     fs::create_dir_all(&folder).expect("a folder for what was found");
     let path = folder.join(format!("{:016x}", Chance::new(input.len() as u64).number()));
     fs::write(&path, input).expect("what was found is kept");
-    let what = if good {
+    let fault = if good {
         format!("took {peak} bytes of memory for {} of input, at most {limit}", input.len())
     } else {
         "panicked".to_owned()
     };
     panic!(
-        "{} {what}; the input is in {}: mend the decoder and keep the input in fuzz/found/{}/",
+        "{} {fault}; the input is in {}: mend the decoder and keep the input in fuzz/found/{}/",
         target.name,
         path.display(),
         target.name

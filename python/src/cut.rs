@@ -20,9 +20,9 @@ impl Raised {
         self.0.lock().take().unwrap_or_else(|| crate::error::exception(py, error))
     }
 
-    /// Keeps a Python function's first exception; returns the engine's error, begun with `what`.
-    pub fn keep(&self, what: &str, error: PyErr) -> Error {
-        let why = Error::new(ErrorKind::InvalidArgument, format!("{what}: {error}"));
+    /// Keeps a Python function's first exception; returns the engine's error, begun with `subject`.
+    pub fn keep(&self, subject: &str, error: PyErr) -> Error {
+        let why = Error::new(ErrorKind::InvalidArgument, format!("{subject}: {error}"));
         self.0.lock().get_or_insert(error);
         why
     }

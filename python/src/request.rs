@@ -103,8 +103,8 @@ impl StepSize {
         match size.extract::<u64>() {
             Ok(entries) if entries > 0 => Ok(StepSize { entries: Some(entries), bytes: None }),
             _ => {
-                let what = "a step is a number of entries or a size as \"100 MB\", not";
-                Err(invalid(py, &format!("{what} {}", size.repr()?)))
+                let message = "a step is a number of entries or a size as \"100 MB\", not";
+                Err(invalid(py, &format!("{message} {}", size.repr()?)))
             }
         }
     }

@@ -20,14 +20,14 @@ pub fn lines(records: &Records, rtt: Duration) -> String {
         let _ = writeln!(out, "{line} x {count}");
     }
     for request in &records.requests {
-        let what = match request.kind {
+        let action = match request.kind {
             RequestKind::Open if request.segments.is_empty() => "open, tail".to_owned(),
             RequestKind::Open => format!("open, head {}", request.segments[0].end),
             RequestKind::Fetch => "fetch".to_owned(),
         };
         let asked: u64 = request.segments.iter().map(|s| s.end - s.start).sum();
         let first = request.segments.first().map_or(0, |segment| segment.start);
-        let _ = write!(out, "{:>6.2}  #{:<2} {what}", trips(request.sent), request.connection);
+        let _ = write!(out, "{:>6.2}  #{:<2} {action}", trips(request.sent), request.connection);
         if request.kind == RequestKind::Fetch {
             let ranges = request.segments.len();
             let _ = write!(out, " {ranges} ranges, {asked} bytes from {first}");

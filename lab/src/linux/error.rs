@@ -21,11 +21,11 @@ impl Error {
 
 /// Adds the failed operation to a system error.
 pub(crate) trait Doing<T> {
-    fn doing(self, what: impl FnOnce() -> String) -> Result<T>;
+    fn doing(self, operation: impl FnOnce() -> String) -> Result<T>;
 }
 
 impl<T, E: Into<io::Error>> Doing<T> for std::result::Result<T, E> {
-    fn doing(self, what: impl FnOnce() -> String) -> Result<T> {
-        self.map_err(|error| Error { doing: what(), source: error.into() })
+    fn doing(self, operation: impl FnOnce() -> String) -> Result<T> {
+        self.map_err(|error| Error { doing: operation(), source: error.into() })
     }
 }
