@@ -102,9 +102,9 @@ class Hosts:
         for process in self._started:
             process.terminate()
 
-    def _signal(self, host: str, what: signal.Signals) -> None:
+    def _signal(self, host: str, number: signal.Signals) -> None:
         for pid in self.pids[host]:
-            os.kill(pid, what)
+            os.kill(pid, number)
 
     def _restart(self, host: str) -> None:
         again = self._spares.pop(host)

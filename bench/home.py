@@ -17,9 +17,9 @@ CHUNKS = ("--step", "25000")
 LATER = ("--step", "200", "--chunks", "4")
 
 
-def known(peer: Peer, what: str = "file known") -> Peer:
+def known(peer: Peer, state: str = "file known") -> Peer:
     """The peer with the metadata and processor columns that an earlier process has stored."""
-    return replace(peer, name=f"{peer.name}, {what}", is_known=True)
+    return replace(peer, name=f"{peer.name}, {state}", is_known=True)
 
 
 def by(how: str, name: str, script: str, *options: str, scheme: str = "root") -> Peer:

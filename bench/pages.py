@@ -23,7 +23,7 @@ class Question:
 class Headline:
     """A row of the tables for users: the same job by ROOT, by uproot and by farroot."""
 
-    what: str
+    label: str
     record: str
     link: str
     root: tuple[str, ...]  # the fastest of these stands for ROOT

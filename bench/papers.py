@@ -25,7 +25,7 @@ FARROOT_RULES = (
 class SpeedUp:
     """Two sources in place of one: the paper's speed-up, and jobs of a record."""
 
-    what: str
+    label: str
     paper: float
     record: str
     one: str

@@ -101,7 +101,7 @@ def speed_ups(records: dict[str, Lines]) -> Rows:
         jobs = {line["job"]: line for line in records[one.record]}
         single, double = jobs[one.one], jobs[one.two]
         ratio = f"{single['median'] / double['median']:.2f}"
-        rows.append([one.what, f"{one.paper:.2f}", ratio, spread(single), spread(double)])
+        rows.append([one.label, f"{one.paper:.2f}", ratio, spread(single), spread(double)])
     return rows
 
 
@@ -169,7 +169,7 @@ def streams(lines: Lines) -> Rows:
     times = found(lines)
     links = list(dict.fromkeys(line["link"] for line in lines))
     names = [link_name(link).split(",")[0] for link in links]
-    head = [f"{name}: {what}" for name in names for what in ("MB/s", "by one by one")]
+    head = [f"{name}: {figure}" for name in names for figure in ("MB/s", "by one by one")]
     rows = [["", *head]]
     for peer in dict.fromkeys(line["peer"] for line in lines):
         cells = []

@@ -71,7 +71,7 @@ def write() -> None:
 
 def made() -> dict[Path, str]:
     """Every file that depends on the records, with its text."""
-    files = {ROOT / f"docs/measured/{name}.md": page(*what) for name, what in PAGES.items()}
+    files = {ROOT / f"docs/measured/{name}.md": page(*parts) for name, parts in PAGES.items()}
     files[ROOT / "docs/distance.svg"] = distance_chart()
     for name, title in CHARTS_OF_JOBS.items():
         files[ROOT / f"docs/{name}.svg"] = jobs_chart(name, title)
@@ -306,7 +306,7 @@ def headline(one: Headline, prefix: str) -> list[str]:
     ours = lines[one.farroot]
     cells = [f"{seconds(value)} s" for value in (root, uproot)] + [f"**{seconds(ours)} s**"]
     speed_up = f"{min(root, uproot) / ours:.1f}"
-    return [one.what, *cells, speed_up, linked(one.record, prefix) + mark(one.record)]
+    return [one.label, *cells, speed_up, linked(one.record, prefix) + mark(one.record)]
 
 
 HEADLINE_NAMES = ["", "ROOT", "uproot", "farroot", "speed-up", "record"]
@@ -360,7 +360,7 @@ def costs() -> str:
     for one in COSTS:
         lines = {line["peer"]: line for line in record(one.record)["table"]}
         moved = [moved_by(lines[name]) for name in (one.root[0], one.uproot[0], one.farroot)]
-        rows.append([one.what, *moved, linked(one.record, "../") + mark(one.record)])
+        rows.append([one.label, *moved, linked(one.record, "../") + mark(one.record)])
     return table(rows)
 
 
