@@ -62,5 +62,5 @@ def _module(name: str) -> object:
             raise
         from .errors import UnsupportedError
 
-        what = "farroot works in a process's main interpreter only; use processes, or threads"
-        raise UnsupportedError(what) from error
+        message = "farroot works in a process's main interpreter only; use processes, or threads"
+        raise UnsupportedError(message) from error

@@ -14,15 +14,15 @@ from .file import File
 NAME = "object"
 
 
-def is_pyroot(what: Any) -> bool:
+def is_pyroot(obj: Any) -> bool:
     """Whether it is an object of PyROOT."""
-    return hasattr(type(what), "__cpp_name__")
+    return hasattr(type(obj), "__cpp_name__")
 
 
-def is_uproots(what: Any) -> bool:
+def is_uproots(obj: Any) -> bool:
     """Whether it is an object that uproot has read."""
-    module = type(what).__module__
-    return module.partition(".")[0] == "uproot" and hasattr(what, "all_members")
+    module = type(obj).__module__
+    return module.partition(".")[0] == "uproot" and hasattr(obj, "all_members")
 
 
 @contextmanager

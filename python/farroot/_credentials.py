@@ -178,8 +178,8 @@ class Access:
         elif isinstance(self.token, os.PathLike):
             token_file = _absolute(self.token)
         elif self.token is not None and not _is_sign(self.token):
-            what = "token is a token or the path of a file that has one"
-            raise ArgumentTypeError(f"{what}, not {type(self.token).__name__}")
+            expected = "token is a token or the path of a file that has one"
+            raise ArgumentTypeError(f"{expected}, not {type(self.token).__name__}")
         auth = self.auth
         names = auth.replace(",", " ").split() if isinstance(auth, str) else auth
         said = _core.with_access(
@@ -207,8 +207,8 @@ def near_text(near: Any) -> str | None:
         return near
     if isinstance(near, bool):
         return "on" if near else "off"
-    what = 'near is True, False, "auto" or the address of a proxy'
-    raise ArgumentTypeError(f"{what}, not {type(near).__name__}")
+    expected = 'near is True, False, "auto" or the address of a proxy'
+    raise ArgumentTypeError(f"{expected}, not {type(near).__name__}")
 
 
 #: A call without a choice: whatever is in the usual places.

@@ -52,8 +52,8 @@ def filled(
 def _axis(bins: Any) -> tuple[tuple[int, float, float] | None, list[float] | None]:
     """Equal bins, or edges."""
     if isinstance(bins, (str, bytes)) or not isinstance(bins, (Iterable, np.ndarray)):
-        what = "bins are (number, first edge, last edge) or a list of edges"
-        raise ArgumentTypeError(f"{what}, not {bins!r}")
+        expected = "bins are (number, first edge, last edge) or a list of edges"
+        raise ArgumentTypeError(f"{expected}, not {bins!r}")
     given: list[Any] = list(bins)
     if not all(isinstance(one, Real) for one in given):
         raise ArgumentTypeError(f"bins are numbers, not {bins!r}")

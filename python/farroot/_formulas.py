@@ -80,8 +80,8 @@ class Cut:
         """The engine's test of entries: the formula itself, but for columns that callers
         decode."""
         if not self.keys:
-            what = f"a cut gives one bool an entry; {self.formula.text!r} names no column"
-            raise InvalidArgumentError(what)
+            message = f"a cut gives one bool an entry; {self.formula.text!r} names no column"
+            raise InvalidArgumentError(message)
         is_decoded = any(leaf.decoder is not None for leaf in self.leaves())
         return self.mask if is_decoded else self.formula.program
 

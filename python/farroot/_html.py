@@ -64,13 +64,13 @@ def bar(part: float | None, text: str) -> Shown:
     return shown
 
 
-def displayed(what: object) -> Any:
+def displayed(obj: object) -> Any:
     """Displays an object in a notebook and returns its handle (``update``); None elsewhere."""
     # A process with a kernel has imported IPython already; others need not.
     ipython = sys.modules.get("IPython")
     if ipython is None or getattr(ipython.get_ipython(), "kernel", None) is None:
         return None
-    return import_module("IPython.display").display(what, display_id=True)
+    return import_module("IPython.display").display(obj, display_id=True)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], more: str = "") -> str:

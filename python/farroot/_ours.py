@@ -96,12 +96,12 @@ def _as_ours(function: Callable[..., Any], error: BaseException) -> Error | None
     return None
 
 
-def translated(what: str, error: Exception) -> Error:
+def translated(subject: str, error: Exception) -> Error:
     """Another library's error as one of ours."""
     fitting = (own for theirs, own in _CLASSES if isinstance(error, theirs))
     own = next(fitting, InvalidArgumentError)
     said = " ".join(str(error).split()) or "without a message"
-    return own(f"{what}: {type(error).__name__}: {said}")
+    return own(f"{subject}: {type(error).__name__}: {said}")
 
 
 @contextmanager

@@ -57,8 +57,8 @@ class Lacking(list[Skipped]):
         self.append(one)
         if self.unreadable:
             start, stop = one.tree_entry_start, one.tree_entry_stop
-            what = "all entries" if stop is None else f"entries {start} to {stop}"
-            warn(f"{what} of {one.file_path} are left out: {one.error}", SkippedWarning)
+            entries = "all entries" if stop is None else f"entries {start} to {stop}"
+            warn(f"{entries} of {one.file_path} are left out: {one.error}", SkippedWarning)
 
 
 class Account:

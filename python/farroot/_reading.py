@@ -219,8 +219,8 @@ class Selection:
         """Warns about the columns that only their data have shown to be unreadable."""
         for column in columns:
             if isinstance(column, _core.SkippedColumn):
-                what = "left out, since this version cannot read its data"
-                warn(f"{what}: {column.reason}; in {self.table.address}", UnreadableWarning)
+                fault = "left out, since this version cannot read its data"
+                warn(f"{fault}: {column.reason}; in {self.table.address}", UnreadableWarning)
 
     def assemble(
         self, columns: Sequence[_core.Column | _core.SkippedColumn], rows: EntrySelection

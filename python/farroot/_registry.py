@@ -116,8 +116,8 @@ def register_interpretation(interpretation: type[Interpretation]) -> None:
             f"farroot.interpretation.custom.CustomInterpretation, not {interpretation!r}"
         )
     if interpretation in _interpretations:
-        what = f"{interpretation} is registered already, and stays at its place in the order"
-        warnings.warn(what, UserWarning, stacklevel=2)
+        message = f"{interpretation} is registered already, and stays at its place in the order"
+        warnings.warn(message, UserWarning, stacklevel=2)
         return
     _interpretations.append(interpretation)
 
@@ -173,8 +173,8 @@ def decoded(classname: str, stored: bytes) -> Any:
     offsets = np.array([0, len(stored)])
     found = _of_objects[classname](_Stored(np.frombuffer(stored, dtype=np.uint8), offsets))
     if len(found) != 1:
-        what = f"what is registered for {classname} gives {len(found)} elements for one object"
-        raise InvalidArgumentError(what)
+        message = f"what is registered for {classname} gives {len(found)} elements for one object"
+        raise InvalidArgumentError(message)
     return found[0]
 
 
@@ -198,8 +198,8 @@ def _by_dtype(typename: str, dtype: Any, skip: int, single: bool) -> Decoder:
     try:
         item = np.dtype(dtype)
     except TypeError as error:
-        what = f"{dtype!r} for {typename} is neither a function nor a dtype: {error}"
-        raise InvalidArgumentError(what) from error
+        message = f"{dtype!r} for {typename} is neither a function nor a dtype: {error}"
+        raise InvalidArgumentError(message) from error
     if item.itemsize == 0 or item.hasobject or skip < 0:
         raise InvalidArgumentError(f"objects of {item} behind {skip} bytes, for {typename}")
 

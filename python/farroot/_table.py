@@ -360,8 +360,8 @@ class InFile(NothingToClose, Readable[Column]):
         return _reopened, (type(self), self._url, self._object_path, self._added)
 
     def __repr__(self) -> str:
-        what = f"{len(self)} {self._parts}" + (f", {len(self.links)} files" * self.is_chain)
-        return shown(f"<{self._called} {self._object_path!r} ({what}) in {self.url}>")
+        extent = f"{len(self)} {self._parts}" + (f", {len(self.links)} files" * self.is_chain)
+        return shown(f"<{self._called} {self._object_path!r} ({extent}) in {self.url}>")
 
 
 def _reopened(kind: Any, url: str, object_path: str, added: dict[str, Any]) -> Any:

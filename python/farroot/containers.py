@@ -218,8 +218,8 @@ def of_class(classname: str, value: Any) -> Any:
 # --------------------------------------------------------------------------
 
 
-def _content(what: Any) -> Any:
-    return what if isinstance(what, (AsContainer, type)) else np.dtype(what)
+def _content(content: Any) -> Any:
+    return content if isinstance(content, (AsContainer, type)) else np.dtype(content)
 
 
 def shown(content: Any) -> str:

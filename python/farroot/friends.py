@@ -106,6 +106,6 @@ class Index:
         low, high = (self.major.searchsorted(major, side) for side in ("left", "right"))
         at = low + self.minor[low:high].searchsorted(minor)
         if at >= high or self.minor[at] != minor:
-            what = f"{self.major_name} == {major} and {self.minor_name} == {minor}"
-            raise KeyInFileError(f"no entry has {what}")
+            numbers = f"{self.major_name} == {major} and {self.minor_name} == {minor}"
+            raise KeyInFileError(f"no entry has {numbers}")
         return int(self.entries[at])

@@ -103,9 +103,9 @@ class Axis(Object):
         labels = self.labels()
         return iter(labels or map(tuple, self.intervals().tolist()))
 
-    def __contains__(self, what: object) -> bool:
+    def __contains__(self, item: object) -> bool:
         """Whether a member, or a bin, is called that or has these ends."""
-        return super().__contains__(what) or any(what == each for each in self)
+        return super().__contains__(item) or any(item == each for each in self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Axis):

@@ -188,8 +188,8 @@ def _flat(
             all_tags[chosen], all_index[chosen] = len(alternatives), at
             alternatives.append(layout)
     if len(alternatives) > np.iinfo(np.int8).max - 1:
-        what = f"a variant of variants with {len(alternatives)} alternatives"
-        raise UnsupportedError(what)
+        message = f"a variant of variants with {len(alternatives)} alternatives"
+        raise UnsupportedError(message)
     return all_tags.astype(np.int8), all_index, alternatives
 
 

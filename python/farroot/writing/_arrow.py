@@ -54,22 +54,22 @@ def _pyarrow() -> Any:
     return package("pyarrow")
 
 
-def _given(what: Any, take: Callable[[Any], Any]) -> Any:
+def _given(data: Any, take: Callable[[Any], Any]) -> Any:
     """The data that a library gives through Arrow's interface."""
-    _refuse_addresses(what)
+    _refuse_addresses(data)
     try:
-        return take(what)
+        return take(data)
     except Exception as error:
-        kind = type(what).__name__
+        kind = type(data).__name__
         raise ArgumentTypeError(f"Arrow makes nothing of a {kind}: {error}") from error
 
 
-def _refuse_addresses(what: Any) -> None:
+def _refuse_addresses(data: Any) -> None:
     """Of Python's objects in polars' columns Arrow gets the addresses, as bytes."""
-    if not type(what).__module__.startswith("polars"):
+    if not type(data).__module__.startswith("polars"):
         return
-    schema = getattr(what, "schema", None)
-    types = schema if isinstance(schema, Mapping) else {None: getattr(what, "dtype", None)}
+    schema = getattr(data, "schema", None)
+    types = schema if isinstance(schema, Mapping) else {None: getattr(data, "dtype", None)}
     for name, type_ in types.items():
         if str(type_) == "Object":
             said = "polars' Object, Python's objects: write its .to_list(), if ROOT has such"

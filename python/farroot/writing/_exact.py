@@ -30,7 +30,7 @@ def cast(numbers: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     return converted
 
 
-def reals(what: Any, of: str) -> NDArray[np.float64]:
+def reals(values: Any, of: str) -> NDArray[np.float64]:
     """Numbers of an object that ROOT keeps as reals.
 
     Args:
@@ -40,7 +40,7 @@ def reals(what: Any, of: str) -> NDArray[np.float64]:
         InvalidArgumentError: for values that are missing, that would be rounded, or that are no
             numbers.
     """
-    numbers = whole(what, of)
+    numbers = whole(values, of)
     if numbers.dtype.kind not in "biuf":
         if numbers.size == 0:
             return numbers.astype(np.float64)
@@ -59,27 +59,27 @@ def reals(what: Any, of: str) -> NDArray[np.float64]:
         raise InvalidArgumentError(f"{of}: {error}") from None
 
 
-def whole(what: Any, of: str) -> NDArray[Any]:
+def whole(values: Any, of: str) -> NDArray[Any]:
     """An array of NumPy of which no value is missing, of any type.
 
     Raises:
         InvalidArgumentError: where values are missing.
         ArgumentTypeError: for anything of which NumPy makes no array.
     """
-    if np.ma.isMaskedArray(what):
-        if np.ma.is_masked(what):
-            count = int(np.ma.getmaskarray(what).sum())
+    if np.ma.isMaskedArray(values):
+        if np.ma.is_masked(values):
+            count = int(np.ma.getmaskarray(values).sum())
             raise InvalidArgumentError(f"{of}: {count} masked values: .filled(...) gives them one")
-        what = np.ma.getdata(what)
+        values = np.ma.getdata(values)
     try:
-        numbers = np.asarray(what)
+        numbers = np.asarray(values)
         if numbers.dtype.kind == "O":
             numbers = _of_objects(numbers)
     except Exception as error:
-        kind = type(what).__name__
+        kind = type(values).__name__
         raise ArgumentTypeError(f"{of}: a {kind} is no array of numbers: {error}") from None
-    if isinstance(what, (list, tuple)):
-        _refuse_rounded(what, numbers, of)
+    if isinstance(values, (list, tuple)):
+        _refuse_rounded(values, numbers, of)
     return numbers
 
 
@@ -101,28 +101,28 @@ def _refuse_rounded(items: Any, numbers: NDArray[Any], of: str) -> None:
             raise InvalidArgumentError(f"{of}: {item} does not fit into {numbers.dtype}")
 
 
-def whole_number(what: Any, of: str) -> int:
+def whole_number(value: Any, of: str) -> int:
     """One integer.
 
     Raises:
         ArgumentTypeError: for anything else, also for reals with a fraction.
     """
-    number = single(what, of)
+    number = single(value, of)
     if not np.isfinite(number) or int(number) != number:
-        raise ArgumentTypeError(f"{of} is a whole number, not {what!r}")
-    return int(what)
+        raise ArgumentTypeError(f"{of} is a whole number, not {value!r}")
+    return int(value)
 
 
-def single(what: Any, of: str) -> float:
+def single(value: Any, of: str) -> float:
     """One number, as a real.
 
     Raises:
         ArgumentTypeError: for anything but a number.
         InvalidArgumentError: for one that would be rounded, or that is missing.
     """
-    numbers = reals(what, of)
+    numbers = reals(value, of)
     if numbers.size != 1:
-        raise ArgumentTypeError(f"{of} is a number, not {what!r}")
+        raise ArgumentTypeError(f"{of} is a number, not {value!r}")
     return float(numbers.flat[0])
 
 

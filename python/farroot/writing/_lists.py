@@ -21,17 +21,17 @@ _DEPTH = 60
 OfArray = Callable[[Any], Any]
 
 
-def is_array(what: Any) -> bool:
+def is_array(data: Any) -> bool:
     """Whether its own type names that of its items."""
-    if isinstance(what, (np.generic, str)):
+    if isinstance(data, (np.generic, str)):
         return False
-    if isinstance(what, (ak.Array, ak.contents.Content, arrays.array, memoryview)):
+    if isinstance(data, (ak.Array, ak.contents.Content, arrays.array, memoryview)):
         return True
     has = ("__array__", "__arrow_c_array__", "__arrow_c_stream__")
-    return any(hasattr(what, name) for name in has)
+    return any(hasattr(data, name) for name in has)
 
 
-def of_lists(what: Any, of_array: OfArray) -> Any:
+def of_lists(data: Any, of_array: OfArray) -> Any:
     """A layout of a list, or of whatever else has items in an order.
 
     Args:
@@ -41,17 +41,17 @@ def of_lists(what: Any, of_array: OfArray) -> Any:
         ArgumentTypeError: for anything but a list, and for items that no column can have.
         InvalidArgumentError: for numbers that would change.
     """
-    if isinstance(what, (str, bytes, bytearray)) or not isinstance(what, Iterable):
-        kind = type(what).__name__
+    if isinstance(data, (str, bytes, bytearray)) or not isinstance(data, Iterable):
+        kind = type(data).__name__
         raise ArgumentTypeError(f"a {kind}, of which no array can be made: a column is an array")
-    return _Lists(of_array).layout(_items(what), 0)
+    return _Lists(of_array).layout(_items(data), 0)
 
 
-def _items(what: Any) -> list[Any]:
-    if isinstance(what, Set):
-        kind = type(what).__name__
+def _items(data: Any) -> list[Any]:
+    if isinstance(data, Set):
+        kind = type(data).__name__
         raise ArgumentTypeError(f"a {kind} has its items in no order: sorted(...) gives them one")
-    return list(what)
+    return list(data)
 
 
 def _is_missing(item: Any) -> bool:

@@ -78,7 +78,7 @@ class TableChoice:
     is_vector: bool
 
 
-def size(said: str | int | None, what: str) -> int | None:
+def size(said: str | int | None, name: str) -> int | None:
     """Bytes.
 
     Raises:
@@ -87,10 +87,10 @@ def size(said: str | int | None, what: str) -> int | None:
     if said is None:
         return None
     if not isinstance(said, str):
-        return count(said, what)
-    found = _core.StepSize(text(said, what)).bytes
+        return count(said, name)
+    found = _core.StepSize(text(said, name)).bytes
     if found is None:
-        raise InvalidArgumentError(f'{what} is a size as "100 MB", not {said!r}')
+        raise InvalidArgumentError(f'{name} is a size as "100 MB", not {said!r}')
     return found
 
 

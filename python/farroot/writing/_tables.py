@@ -69,26 +69,26 @@ def _columns_of(data: Any) -> dict[str, Any]:
         return {"": layout}
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         return _arrow.columns(data)
-    what = type(data).__name__
+    kind = type(data).__name__
     kinds = "a dict of arrays, a DataFrame, records of Awkward, a structured array or Arrow's"
-    raise ArgumentTypeError(f"a table is {kinds}, not a {what}")
+    raise ArgumentTypeError(f"a table is {kinds}, not a {kind}")
 
 
 def _name(name: Any) -> str:
     return text(name, "the name of a column")
 
 
-def is_table(what: Any) -> bool:
+def is_table(data: Any) -> bool:
     """Whether something that is written under a name is a table."""
-    if isinstance(what, Mapping):
-        return all(isinstance(name, str) for name in what)
-    if isinstance(what, np.ndarray):
-        return what.dtype.names is not None
-    if isinstance(what, ak.contents.Content) and not what.is_record and not what.is_indexed:
-        raise ArgumentTypeError(f"a table has columns with names, and {what.form.type} has none")
-    is_awkward = isinstance(what, (ak.Array, ak.contents.Content, ak.forms.Form))
-    is_arrow = hasattr(what, "__arrow_c_stream__") or hasattr(what, "__arrow_c_array__")
-    return is_awkward or is_arrow or isinstance(what, Iterator) or _frames.is_frame(what)
+    if isinstance(data, Mapping):
+        return all(isinstance(name, str) for name in data)
+    if isinstance(data, np.ndarray):
+        return data.dtype.names is not None
+    if isinstance(data, ak.contents.Content) and not data.is_record and not data.is_indexed:
+        raise ArgumentTypeError(f"a table has columns with names, and {data.form.type} has none")
+    is_awkward = isinstance(data, (ak.Array, ak.contents.Content, ak.forms.Form))
+    is_arrow = hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
+    return is_awkward or is_arrow or isinstance(data, Iterator) or _frames.is_frame(data)
 
 
 def types_of(said: Any) -> dict[str, Type] | None:
@@ -130,19 +130,19 @@ def docs_of(said: Any) -> dict[str, str]:
     return docs
 
 
-def docs_within(path: str, what: Any) -> dict[str, str]:
+def docs_within(path: str, type_: Any) -> dict[str, str]:
     """The same of the fields within a column, by the fields of an RNTuple that lead to them.
 
     Args:
         path: The column, or the field that has it.
-        what: A type or form.
+        type_: A type or form.
     """
-    if isinstance(what, ak.forms.Form):
-        what = what.type
-    if isinstance(what, ak.types.ArrayType):
-        what = what.content
+    if isinstance(type_, ak.forms.Form):
+        type_ = type_.type
+    if isinstance(type_, ak.types.ArrayType):
+        type_ = type_.content
     docs = {}
-    for name, each in _parts(what):
+    for name, each in _parts(type_):
         within = f"{path}.{name}"
         if doc := doc_of(each):
             docs[within] = doc
@@ -164,19 +164,19 @@ def _parts(type_: Any) -> list[tuple[str, Type]]:
     return []
 
 
-def doc_of(what: Any) -> str:
+def doc_of(data: Any) -> str:
     """Awkward's ``__doc__`` of an array, a type or a form; of others nothing."""
-    if isinstance(what, ak.Array):
-        what = what.layout
-    if isinstance(what, ak.types.ArrayType):
-        what = what.content
-    is_awkward = isinstance(what, ak.contents.Content | ak.forms.Form | ak.types.Type)
-    doc = what.parameter("__doc__") if is_awkward else None
+    if isinstance(data, ak.Array):
+        data = data.layout
+    if isinstance(data, ak.types.ArrayType):
+        data = data.content
+    is_awkward = isinstance(data, ak.contents.Content | ak.forms.Form | ak.types.Type)
+    doc = data.parameter("__doc__") if is_awkward else None
     return doc if isinstance(doc, str) else ""
 
 
-def _is_pair(what: Any) -> bool:
-    return isinstance(what, tuple) and len(what) == 2 and isinstance(what[0], str)
+def _is_pair(item: Any) -> bool:
+    return isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str)
 
 
 def within(column: str, error: Error) -> Error:

@@ -19,17 +19,17 @@ Type = Any
 _NUMBERS = "biuf"
 
 
-def is_type(what: Any) -> bool:
+def is_type(given: Any) -> bool:
     """Whether it is the type of a column, rather than its values. A text is one, also a misspelt
     one: no column is a text."""
-    if isinstance(what, Mapping):
-        return any(is_type(each) for each in what.values())
-    if isinstance(what, (np.dtype, type, ak.types.Type, ak.types.ArrayType, ak.forms.Form)):
+    if isinstance(given, Mapping):
+        return any(is_type(each) for each in given.values())
+    if isinstance(given, (np.dtype, type, ak.types.Type, ak.types.ArrayType, ak.forms.Form)):
         return True
-    if isinstance(what, str):
+    if isinstance(given, str):
         return True
     # NumPy's types with a shape: ("f4", (3,)).
-    return isinstance(what, tuple) and len(what) == 2 and _is_shaped(*what)
+    return isinstance(given, tuple) and len(given) == 2 and _is_shaped(*given)
 
 
 def _is_shaped(base: Any, shape: Any) -> bool:
@@ -53,40 +53,40 @@ def _is_pair(base: Any, other: Any) -> bool:
         return False
 
 
-def to_type(what: Any) -> Type:
+def to_type(given: Any) -> Type:
     """The type of a column's entries.
 
     Args:
-        what: A NumPy type, also with a shape or fields; a type or form of Awkward, or how Awkward
+        given: A NumPy type, also with a shape or fields; a type or form of Awkward, or how Awkward
             spells one (``"var * float32"``); ``str``; or a dict of such.
 
     Raises:
         ArgumentTypeError: for anything else.
         UnsupportedError: for types of NumPy that ROOT has none for.
     """
-    if isinstance(what, ak.types.ArrayType):
-        return plain(what.content)
-    if isinstance(what, ak.types.Type):
-        return plain(what)
-    if isinstance(what, ak.forms.Form):
-        return plain(what.type)
-    if isinstance(what, Mapping):
-        for name in what:
+    if isinstance(given, ak.types.ArrayType):
+        return plain(given.content)
+    if isinstance(given, ak.types.Type):
+        return plain(given)
+    if isinstance(given, ak.forms.Form):
+        return plain(given.type)
+    if isinstance(given, Mapping):
+        for name in given:
             if not isinstance(name, str):
                 raise ArgumentTypeError(f"the name of a field is a string, not {name!r}")
-        return ak.types.RecordType([to_type(each) for each in what.values()], list(what))
-    if what is str or what is bytes or (isinstance(what, str) and what in ("str", "string")):
+        return ak.types.RecordType([to_type(each) for each in given.values()], list(given))
+    if given is str or given is bytes or (isinstance(given, str) and given in ("str", "string")):
         return STRING
-    if isinstance(what, str):
-        return _spelt(what)
-    if what is None or not isinstance(what, (np.dtype, type, tuple)):
-        raise _no_type(what)
+    if isinstance(given, str):
+        return _spelt(given)
+    if given is None or not isinstance(given, (np.dtype, type, tuple)):
+        raise _no_type(given)
     try:
-        return of_dtype(np.dtype(what))
+        return of_dtype(np.dtype(given))
     except (TypeError, ValueError) as error:
         if isinstance(error, (ArgumentTypeError, UnsupportedError)):
             raise
-        raise _no_type(what) from None
+        raise _no_type(given) from None
 
 
 def _spelt(text: str) -> Type:
@@ -138,8 +138,8 @@ def plain(type_: Type, has_options: bool = True) -> Type:
             return ak.types.RecordType(contents, names, parameters=type_.parameters)
         case ak.types.UnionType() if has_options:
             return ak.types.UnionType([plain(each) for each in type_.contents])
-    what = f"values of several types in one column ({type_})"
-    raise UnsupportedError(f"{what}: an RNTuple can hold them, a tree cannot")
+    message = f"values of several types in one column ({type_})"
+    raise UnsupportedError(f"{message}: an RNTuple can hold them, a tree cannot")
 
 
 def _optional(type_: Type) -> Type:
@@ -294,16 +294,16 @@ def refuse_twice(names: Iterable[str]) -> None:
         known.add(name)
 
 
-def _no_type(what: Any) -> ArgumentTypeError:
+def _no_type(given: Any) -> ArgumentTypeError:
     said = "not a NumPy dtype, a type of Awkward, or how Awkward spells one"
-    return ArgumentTypeError(f"{said}: {what!r}{_meant(what)}")
+    return ArgumentTypeError(f"{said}: {given!r}{_meant(given)}")
 
 
-def _meant(what: Any) -> str:
+def _meant(given: Any) -> str:
     """The type that a user may have meant by a text that is none."""
-    if not isinstance(what, str):
+    if not isinstance(given, str):
         return ""
-    spelt = what.strip()
+    spelt = given.strip()
     for begin in ("std::", "ROOT::VecOps::", "ROOT::"):
         spelt = spelt.replace(begin, "")
     if found := re.fullmatch(r"(vector|RVec|array|optional)<(.*?)(?:,\s*(\d+))?>", spelt):

@@ -254,9 +254,9 @@ class WritableDirectory(Within):
         return (self.mkdir(before) if before else self), name
 
     @ours
-    def __setitem__(self, where: str, what: Any) -> None:
+    def __setitem__(self, where: str, obj: Any) -> None:
         self._file.ensure_open()
-        self._assign(text(where, "a name"), what)
+        self._assign(text(where, "a name"), obj)
 
     @ours
     def update(
@@ -265,28 +265,28 @@ class WritableDirectory(Within):
         """Writes several objects: names, which may be paths, and the object for each."""
         self._file.ensure_open()
         together = pairs.items() if isinstance(pairs, Mapping) else pairs
-        for where, what in [*map(_pair, together), *more.items()]:
-            self._assign(where, what)
+        for where, obj in [*map(_pair, together), *more.items()]:
+            self._assign(where, obj)
 
-    def _assign(self, where: str, what: Any) -> None:
-        if isinstance(what, Mapping) and types_of(what) is not None:
+    def _assign(self, where: str, obj: Any) -> None:
+        if isinstance(obj, Mapping) and types_of(obj) is not None:
             said = "mkrntuple makes an RNTuple without entries"
             raise InvalidArgumentError(f"types where {where!r} is to have entries: {said}")
-        if is_table(what):
-            self.mkrntuple(where, what)
+        if is_table(obj):
+            self.mkrntuple(where, obj)
         else:
-            self._put(where, what)
+            self._put(where, obj)
 
-    def _put(self, where: str, what: Any) -> None:
+    def _put(self, where: str, obj: Any) -> None:
         from .._by_root import NAME, is_pyroot, written_by_root
         from .identify import to_writable
 
-        if is_pyroot(what):
-            with written_by_root(what) as source:
+        if is_pyroot(obj):
+            with written_by_root(obj) as source:
                 self._copy(where, source, NAME)
             return
         directory, name = self._place(where)
-        written = to_writable(what).named(name)
+        written = to_writable(obj).named(name)
         self._file.core.put("/".join((*directory._path, name)), written.core())
         directory._keys.add(name, written.classname, getattr(written, "read", written))
 

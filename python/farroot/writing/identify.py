@@ -77,10 +77,10 @@ def to_writable(what: Any) -> Writable:
     raise ArgumentTypeError(f"a {type(what).__name__} is not written: {kinds}")
 
 
-def _of_record(what: Object) -> Copied | None:
+def _of_record(obj: Object) -> Copied | None:
     """An object that was read, as its record has it; None where there is no record any more, or
     one that is not understood in all its parts."""
-    stored = what.stored()
+    stored = obj.stored()
     if stored is None:
         return None
     place, position = stored
@@ -88,8 +88,8 @@ def _of_record(what: Object) -> Copied | None:
         file = _core.open_file(place.url)
         if place.version != (file.uuid, file.size):
             return None
-        record = _core.CopiedObject.of(file, place.path, position, what.classname)
-        return Copied(what, record, classname=what.classname, name=what.name)
+        record = _core.CopiedObject.of(file, place.path, position, obj.classname)
+        return Copied(obj, record, classname=obj.classname, name=obj.name)
     except (UnsupportedError, FileNotFoundError):
         return None
 
@@ -106,10 +106,10 @@ def _of_file(file: File) -> Writable:
     return Copied(read, record, classname=file.classname_of(NAME), name=name)
 
 
-def _by_uproot(what: Any) -> Writable | None:
+def _by_uproot(obj: Any) -> Writable | None:
     """An object of uproot's, as uproot writes it; None of one that it does not write."""
     try:
-        with written_by_uproot(what) as file:
+        with written_by_uproot(obj) as file:
             return _of_file(file)
     except NotImplementedError:
         return None
@@ -127,10 +127,10 @@ def to_TList(data: Any, name: str = "") -> ObjectList:
     return ObjectList([_item(each) for each in data], text(name, "a name"))
 
 
-def _item(what: Any) -> Writable:
-    if isinstance(what, str):
+def _item(item: Any) -> Writable:
+    if isinstance(item, str):
         raise ArgumentTypeError("items of a TList are objects: to_TObjString makes one of a text")
-    return to_writable(what)
+    return to_writable(item)
 
 
 @ours
@@ -243,8 +243,8 @@ def _histogram(
     )
 
 
-def _reals(what: Any, of: str) -> Any:
-    return np.empty(0) if what is None else _exact.reals(what, of)
+def _reals(values: Any, of: str) -> Any:
+    return np.empty(0) if values is None else _exact.reals(values, of)
 
 
 @ours
