@@ -206,7 +206,8 @@ impl Flow {
         }
         let more = state.threads_wanted(self.memory_bytes, self.threads);
         state.threads += more;
-        let (held, is_busy) = (state.held_bytes(), state.is_busy());
+        let held = state.held_bytes();
+        let is_busy = state.is_busy();
         state.counts.note(held, is_busy, self.now());
         let can_be_carried = state.can_be_carried();
         drop(state);
@@ -240,7 +241,8 @@ impl Flow {
         if works.is_empty() {
             return false;
         }
-        let (content_len, from) = (content_len(&works), self.now());
+        let content_len = content_len(&works);
+        let from = self.now();
         let encode = |(number, work): (u64, Work)| (number, work.encode.encode(encoders));
         let results: Vec<_> = works.into_iter().map(encode).collect();
         let mut state = self.state.lock();
@@ -302,7 +304,8 @@ impl Flow {
         state.write_bytes = state.write_bytes.saturating_sub(bytes);
         state.counts.carried += bytes as u64;
         state.counts.carrying += waited;
-        let (entries, bytes) = (state.counts.entries, state.counts.carried);
+        let entries = state.counts.entries;
+        let bytes = state.counts.carried;
         self.go_on(state);
         WriteProgress { entries, bytes }
     }

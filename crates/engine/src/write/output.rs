@@ -401,7 +401,8 @@ impl TableOutput {
     /// `Unsupported` for arrays of other types or lengths, and none of the entries is then taken;
     /// else why the file cannot be written: the first error, once there was one.
     pub async fn extend(&self, columns: Vec<Arc<Array>>) -> Result<()> {
-        let (table, bytes) = (self.table, bytes_of(&columns));
+        let table = self.table;
+        let bytes = bytes_of(&columns);
         self.flow
             .once(
                 |state, memory| state.file.is_settled(Some(table)) && state.has_room(memory, bytes),
@@ -419,7 +420,9 @@ impl TableOutput {
         &self,
         columns: Vec<Arc<Array>>,
     ) -> std::result::Result<Result<()>, Vec<Arc<Array>>> {
-        let (table, bytes, mut columns) = (self.table, bytes_of(&columns), Some(columns));
+        let table = self.table;
+        let bytes = bytes_of(&columns);
+        let mut columns = Some(columns);
         let added = self.flow.at_once(
             |state, memory| state.file.is_settled(Some(table)) && state.has_room(memory, bytes),
             |state| {

@@ -46,7 +46,9 @@ impl TablePart {
     /// As [`TableOutput::extend`](super::TableOutput::extend). Arrays of other types end the file
     /// where the part has to wait.
     pub async fn extend(&self, columns: Extend) -> Result<()> {
-        let (table, number, bytes) = (self.table, self.number, bytes_of(&columns));
+        let table = self.table;
+        let number = self.number;
+        let bytes = bytes_of(&columns);
         self.flow
             .once(
                 |state, memory| match state.parts.is_next(table, number) {
@@ -70,7 +72,8 @@ impl TablePart {
     /// Why the file cannot be written.
     pub async fn finish(mut self) -> Result<()> {
         self.is_finished = true;
-        let (table, number) = (self.table, self.number);
+        let table = self.table;
+        let number = self.number;
         let finish = |state: &mut FlowState| {
             state.parts.finish(table, number);
             Ok(())
@@ -214,7 +217,8 @@ impl Counts {
         table: TableId,
         columns: Extend,
     ) -> rootfile::Result<()> {
-        let (before, bytes) = (file.table(table).entries(), bytes_of(&columns));
+        let before = file.table(table).entries();
+        let bytes = bytes_of(&columns);
         file.extend(table, columns)?;
         self.entries += file.table(table).entries() - before;
         self.array_bytes += bytes as u64;

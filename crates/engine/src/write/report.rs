@@ -114,7 +114,8 @@ impl fmt::Display for WriteReport {
         if let Some(checksum) = checksum {
             write!(f, ", {checksum}")?;
         }
-        let (of, arrays) = (count(tables.len() as u64, "table"), size(self.array_bytes));
+        let of = count(tables.len() as u64, "table");
+        let arrays = size(self.array_bytes);
         writeln!(f, "\n{} in {of}, {arrays} of arrays", noun(*entries))?;
         let seconds = |time: Duration| format!("{:.2} s", time.as_secs_f64());
         let [time, encoding, carrying, room, callers] =

@@ -39,7 +39,9 @@ async fn run(
                 return Err(error);
             }
         };
-        let (mut from, mut len, mut left) = (flow.now(), 0, writes.len());
+        let mut from = flow.now();
+        let mut len = 0;
+        let mut left = writes.len();
         for write in writes {
             len += write.bytes.len();
             left -= 1;

@@ -112,9 +112,12 @@ fn chunk_bytes(input: &PlannedInput) -> u64 {
 /// Pieces in the order in which they lie in their file, up to so many bytes together.
 fn chunks(mut pieces: Vec<CopiedPiece>, most: u64, is_taken: bool) -> Vec<Chunk> {
     pieces.sort_by_key(|piece| piece.range.start);
-    let (mut chunks, mut start, mut end): (Vec<Chunk>, u64, u64) = (Vec::new(), 0, 0);
+    let mut chunks: Vec<Chunk> = Vec::new();
+    let mut start = 0;
+    let mut end = 0;
     for piece in pieces {
-        let (from, to) = (piece.range.start, piece.range.end);
+        let from = piece.range.start;
+        let to = piece.range.end;
         let is_near = from >= end && from - end <= GAP_BYTES && to - start <= most;
         match chunks.last_mut().filter(|_| is_near) {
             Some(chunk) => chunk.pieces.push(piece),

@@ -257,7 +257,8 @@ fn wanted(
     directories: Directories,
     options: &CopyOptions,
 ) -> Vec<InputKey> {
-    let (mut items, mut room) = (Vec::new(), DECODED_BYTES);
+    let mut items = Vec::new();
+    let mut room = DECODED_BYTES;
     for directory in directories.readable {
         let path: Arc<str> = directory.path.as_str().into();
         for key in newest(&directory) {
@@ -271,7 +272,8 @@ fn wanted(
             let needs_room = is_object && !is_process;
             let left = room.checked_sub(if needs_room { decoded_bytes(&key) } else { 0 });
             room = left.unwrap_or(room);
-            let (directory, is_read) = (path.clone(), left.is_some());
+            let directory = path.clone();
+            let is_read = left.is_some();
             items.push(InputKey { directory, key, is_read });
         }
     }

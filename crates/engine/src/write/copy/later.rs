@@ -105,7 +105,8 @@ impl LaterObjects {
                 of_group.entry(groups[&at]).or_default().push((at, key));
             }
             for (group, objects) in of_group {
-                let (input, file) = (input.clone(), file.clone());
+                let input = input.clone();
+                let file = file.clone();
                 let bytes = objects.iter().map(|(_, key)| key.record_len).sum();
                 let piece = Piece { group, input, file, objects, bytes };
                 left.entry(group).or_default().push(piece);
@@ -155,7 +156,8 @@ fn read(
     session: Session,
     piece: &Piece,
 ) -> impl Future<Output = Result<(OpenInput, Known)>> + use<> {
-    let (input, file) = (piece.input.clone(), piece.file.clone());
+    let input = piece.input.clone();
+    let file = piece.file.clone();
     let record = |(_, key): &(usize, Key)| key.offset..key.offset.saturating_add(key.record_len);
     let ranges = joined(piece.objects.iter().map(record).collect());
     async move {
@@ -191,7 +193,8 @@ fn groups(inputs: &[LaterInput]) -> BTreeMap<usize, usize> {
 /// Divides outputs into groups that need up to `most` bytes; a single output may need more.
 /// `needed` are the bytes of each output. Returns for each output the first one of its group.
 fn grouped(needed: BTreeMap<usize, u64>, most: u64) -> BTreeMap<usize, usize> {
-    let (mut first, mut sum) = (0, u64::MAX);
+    let mut first = 0;
+    let mut sum = u64::MAX;
     let group = |(at, bytes): (usize, u64)| {
         sum = sum.saturating_add(bytes);
         if sum > most {

@@ -333,7 +333,8 @@ impl Recompressor {
             && let Some(next) = self.baskets.front_mut()
             && let Poll::Ready(made) = next.made.poll_unpin(context)
         {
-            let (branch, made) = (next.branch, made.map_err(|_| thread_failed())?);
+            let branch = next.branch;
+            let made = made.map_err(|_| thread_failed())?;
             self.baskets.pop_front();
             place_made(plan, branch, made, url)?;
         }
@@ -352,7 +353,8 @@ impl Recompressor {
             None => return Poll::Ready(Ok(false)),
             Some(Item::Take(job)) => {
                 let made = ready!(job.made.poll_unpin(context)).map_err(|_| thread_failed())?;
-                let (output, bytes) = (job.output, job.bytes);
+                let output = job.output;
+                let bytes = job.bytes;
                 self.taking_bytes -= bytes;
                 let baskets = made.map_err(|error| located(error, output, plan, url))?;
                 self.held_now(output, baskets);
@@ -376,7 +378,8 @@ impl Recompressor {
         let branches = self.held.range_mut((output, 0)..(output + 1, 0));
         for (branch, queue) in branches {
             let Some(made) = queue.cut(&self.decoders) else { continue };
-            let (cut, branch) = (self.cuts_begun, *branch);
+            let cut = self.cuts_begun;
+            let branch = *branch;
             self.baskets.push_back(CutBranch { cut, branch, made });
         }
         self.cuts_begun += 1;

@@ -72,7 +72,9 @@ impl RequestedChunk {
             Want { cost: range.end - range.start, range, urgency: Urgency::Demand, order }
         };
         let wants = file.want(parts.iter().map(want).collect());
-        let (open, arrived, file) = (parts.len(), Vec::new(), file.clone());
+        let open = parts.len();
+        let arrived = Vec::new();
+        let file = file.clone();
         RequestedChunk { wants, parts, kept, arrived, open, is_taken, file }
     }
 
@@ -110,7 +112,8 @@ impl RequestedChunk {
 
     fn poll_part(&mut self, context: &mut Context<'_>) -> Poll<Result<ArrivedPieces>> {
         if let Some((piece, kept)) = self.kept.pop() {
-            let (bytes, pieces) = (kept.bytes.clone(), vec![piece]);
+            let bytes = kept.bytes.clone();
+            let pieces = vec![piece];
             return Poll::Ready(Ok(self.hand_out(pieces, bytes, Vec::new(), vec![kept])));
         }
         let Delivery { index, bytes, reservation, .. } = ready!(self.poll_delivery(context))?;
@@ -130,7 +133,8 @@ impl RequestedChunk {
         let asked_bytes = self.bytes();
         let starts: Vec<u64> = self.parts.iter().map(|part| part[0].range.start).collect();
         let mut pieces: Vec<CopiedPiece> = self.parts.drain(..).flatten().collect();
-        let (mut arrived, mut reservations) = (Vec::new(), Vec::new());
+        let mut arrived = Vec::new();
+        let mut reservations = Vec::new();
         for Delivery { index, bytes, reservation, .. } in self.arrived.drain(..) {
             arrived.push((starts[index], bytes));
             reservations.push(reservation);
@@ -169,7 +173,8 @@ impl ArrivedPieces {
 
 /// From the first byte of the first piece to the end of the last one.
 fn range_of(pieces: &[CopiedPiece]) -> Range<u64> {
-    let (first, last) = (pieces.first(), pieces.last());
+    let first = pieces.first();
+    let last = pieces.last();
     first.map_or(0, |piece| piece.range.start)..last.map_or(0, |piece| piece.range.end)
 }
 

@@ -355,7 +355,8 @@ impl InputFiles {
     /// Opens the files of the next inputs of a plan.
     fn open_ahead(&mut self, all: &[Arc<PlannedInput>]) {
         while self.next_open < all.len() && self.files.len() < FILES_OPEN {
-            let (remote, address) = (self.remote.clone(), all[self.next_open].address.clone());
+            let remote = self.remote.clone();
+            let address = all[self.next_open].address.clone();
             let open = async move { remote.open_bytes(&address).await };
             self.files.push_back(NextFile::Opening(Opening(tokio::spawn(open))));
             self.next_open += 1;

@@ -45,7 +45,8 @@ impl Uploader {
         file: &mut FileWriter,
         reservations: Vec<MemoryReservation>,
     ) -> Result<()> {
-        let (mut writes, mut bytes) = (Vec::new(), 0);
+        let mut writes = Vec::new();
+        let mut bytes = 0;
         while let Some(write) = file.poll_write().located(&*self.url)? {
             bytes += write.bytes.len();
             writes.push(write);

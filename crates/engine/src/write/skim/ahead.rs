@@ -42,7 +42,8 @@ impl AheadBaskets {
     ) -> Option<AheadBaskets> {
         let cut: BTreeSet<BranchId> = cut.iter().copied().collect();
         let others = branches.iter().filter(|branch| !cut.contains(branch)).copied();
-        let (mut others, cut) = (baskets(tree, others), baskets(tree, cut.iter().copied()));
+        let mut others = baskets(tree, others);
+        let cut = baskets(tree, cut.iter().copied());
         let mut left = (bytes_of(&others) / AHEAD_PART).min(AHEAD_BYTES).min(bytes_max);
         if left < AHEAD_LEAST || bytes_of(&cut) > bytes_max {
             return None;

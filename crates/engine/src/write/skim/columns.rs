@@ -66,7 +66,8 @@ impl EncodedColumns {
                 requests.push(read.clone());
             }
         }
-        let (wanted, others) = (ColumnSpec::Requested(requests.clone()), requests.len() - kept);
+        let wanted = ColumnSpec::Requested(requests.clone());
+        let others = requests.len() - kept;
         Ok(EncodedColumns { wanted, others, computed: Some((computed, places)) })
     }
 
@@ -95,7 +96,8 @@ impl EncodedColumns {
             Place::Other(at) => Some(others[*at].clone()),
         };
         let columns = places.iter().filter_map(of).collect();
-        let (entries, survivors) = (batch.entries.clone(), batch.survivors.clone());
+        let entries = batch.entries.clone();
+        let survivors = batch.survivors.clone();
         let new = computed.batch(Batch { entries, survivors, columns, left_out: Vec::new() })?;
         batch.columns.extend(new.columns);
         Ok(batch)

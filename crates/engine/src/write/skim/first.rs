@@ -68,7 +68,8 @@ impl First {
         options: &SkimOptions,
     ) -> Result<SkimOptions> {
         let scope = NameScope { table: &self.table, friends: &[], below: None };
-        let (mut made, mut hidden) = (options.clone(), HiddenAliases::default());
+        let mut made = options.clone();
+        let mut hidden = HiddenAliases::default();
         made.columns.clear();
         for text in &options.columns {
             if made.define.iter().any(|one| one.name == *text) {
@@ -101,13 +102,15 @@ impl First {
     }
 
     async fn read(session: &Session, source: &TableLocation) -> Result<First> {
-        let (path, speculation) = (source.path.as_deref(), Speculation::Eager);
+        let path = source.path.as_deref();
+        let speculation = Speculation::Eager;
         let table = session.open_table(&source.url, path, speculation).await?;
         let tree = table.downcast_ref::<Tree>().map(|tree| Arc::new(tree.metadata().clone()));
         let ntuple = table.downcast_ref::<RNTuple>().cloned();
         let sets = ntuple.as_ref().map_or(&[][..], RNTuple::attribute_sets);
         let note = without_sets(table.path(), &source.url, sets);
-        let (path, hidden) = (table.path().to_owned(), Vec::new());
+        let path = table.path().to_owned();
+        let hidden = Vec::new();
         Ok(First { path, tree, ntuple, note, hidden, keeps_none: false, table })
     }
 }

@@ -72,7 +72,8 @@ pub(crate) async fn skim(
         }
     };
     let report = report?;
-    let (notes, time) = ([hidden, report.notes].concat(), session.remote().trace().now() - begun);
+    let notes = [hidden, report.notes].concat();
+    let time = session.remote().trace().now() - begun;
     Ok(SkimReport { notes, time, ..report })
 }
 
