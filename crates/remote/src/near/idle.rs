@@ -97,15 +97,16 @@ impl IdleConnections {
 
     /// A connection that was missing has been made, or not.
     pub fn made(&self, key: String, connection: Option<SelectConnection>) {
+        // Before it is no longer among those that are made, or another thread misses it between.
+        if let Some(connection) = connection {
+            self.put(key.clone(), connection, 0);
+        }
         {
             let mut waiting = self.0.waiting.lock();
             if let Some(connecting) = waiting.connecting.get_mut(&key) {
                 *connecting = connecting.saturating_sub(1);
             }
             waiting.connecting.retain(|_, count| *count > 0);
-        }
-        if let Some(connection) = connection {
-            self.put(key, connection, 0);
         }
         self.0.made.notify_waiters();
     }

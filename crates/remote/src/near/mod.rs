@@ -247,8 +247,7 @@ impl NearServers {
         connection: SelectConnection,
     ) -> Option<Vec<u8>> {
         let name = utf8_percent_encode(&place.file, NON_ALPHANUMERIC);
-        let url = format!("{}?metadata={name}&part={index}", place.url.as_str());
-        let url = Address::parse(&url).ok()?.under(&place.url.shared_access());
+        let url = place.at_server(&format!("/select?metadata={name}&part={index}"))?;
         let (part, connection) = selected::part(connection, &url, PART_BYTES).await.ok()?;
         self.0.idle.put(place.key(), connection, part.len() as u64);
         Some(part)
@@ -354,8 +353,14 @@ async fn ready(
 impl NearPlace {
     /// The file at the server.
     fn file_url(&self) -> Option<Address> {
-        let base = self.url.as_str().strip_suffix("/select")?;
-        Some(Address::parse(&format!("{base}{}", self.file)).ok()?.under(&self.url.shared_access()))
+        self.at_server(&self.file)
+    }
+
+    /// Another path and query of the server, in the same caller's name.
+    fn at_server(&self, path: &str) -> Option<Address> {
+        // Without the parameters of farroot's own, which the text of an address has, too.
+        let server = self.url.to_http()?.as_str().strip_suffix("/select")?;
+        Some(Address::parse(&format!("{server}{path}")).ok()?.under(&self.url.shared_access()))
     }
 
     /// The server, for reports.
@@ -460,6 +465,33 @@ mod tests {
             assert_eq!(found.1.replace("//d", "/d"), file.replace("//d", "/d"), "{address}");
             assert_eq!(found.0.replace(":80/", "/"), url, "{address}");
         }
+    }
+
+    /// Regression: the address of a call with `near=True` has a parameter of farroot's own, and with
+    /// it the server was asked for neither metadata nor the bytes by which connections grow.
+    #[test]
+    fn the_addresses_of_a_server_have_no_parameters_of_farroot_s_own() {
+        for (address, file, metadata) in [
+            (
+                "http://h:1094//f.root?farroot.near=on",
+                "http://h:1094//f.root",
+                "/select?metadata=f",
+            ),
+            ("http://h/f.root?a=1&farroot.near=on", "http://h/f.root?a=1", "/select?metadata=f"),
+            ("root://h:1094//d/f.root", "http://h:1094/d/f.root", "/select?metadata=f"),
+        ] {
+            let address = Address::parse(address).unwrap();
+            let place = address.near(&Near::AtServer).unwrap();
+            let shown = |url: Option<Address>| url.unwrap().to_http().unwrap().to_string();
+            assert_eq!(shown(place.file_url()), file);
+            let url = place.at_server(metadata).unwrap();
+            assert_eq!(url.access_key(), address.access_key());
+            assert!(shown(Some(url)).ends_with(metadata));
+        }
+        let proxied = Address::parse("root://h//d/f.root").unwrap();
+        let place = proxied.near(&Near::At("http://p:1".to_owned())).unwrap();
+        let url = place.file_url().unwrap();
+        assert_eq!(url.to_http().unwrap().as_str(), "http://p:1/root://h:1094/d/f.root");
     }
 
     #[test]
