@@ -19,16 +19,29 @@ pub struct ReadPriority {
     pub order: u64,
     /// A caller waits for the first batch.
     pub urgent: bool,
-    /// By how much numbers of its entries are ahead of those of the table that it is read beside.
-    pub ahead: i64,
+    /// The entry whose place is the first one: a negative number of a friend whose entries begin
+    /// within the read.
+    pub first: i64,
 }
 
 impl ReadPriority {
-    pub(crate) const FIRST: ReadPriority = ReadPriority { order: 0, urgent: true, ahead: 0 };
+    pub(crate) const FIRST: ReadPriority = ReadPriority { order: 0, urgent: true, first: 0 };
+
+    /// Of a read of its own: of several that run at the same time, the one that has come the least
+    /// far is first, and not the one of the lowest entries.
+    pub(crate) fn of(entries: &Range<u64>) -> Self {
+        let first = i64::try_from(entries.start).unwrap_or(i64::MAX);
+        ReadPriority { first, ..ReadPriority::FIRST }
+    }
+
+    /// The same of a friend, whose entries have greater numbers by `offset`.
+    pub(crate) fn of_friend(self, offset: i64) -> Self {
+        ReadPriority { first: self.first.saturating_add(offset), ..self }
+    }
 
     /// The place of an entry among all wants.
     pub(crate) fn place(self, entry: u64) -> u64 {
-        let entry = entry.checked_add_signed(self.ahead.saturating_neg()).unwrap_or(0);
+        let entry = entry.checked_add_signed(self.first.saturating_neg()).unwrap_or(0);
         (self.order << 32) + entry.min(u64::from(u32::MAX))
     }
 }
@@ -114,7 +127,20 @@ pub(crate) fn with_borders(borders: &[u64], inside: impl Iterator<Item = u64>) -
 
 #[cfg(test)]
 mod tests {
-    use super::{STEPS_PLANNED, borders, windows_starts};
+    use super::{ReadPriority, STEPS_PLANNED, borders, windows_starts};
+
+    /// Regression: of two reads of one table at the same time, all entries of the first were decoded
+    /// before the second had any.
+    #[test]
+    fn reads_at_the_same_time_begin_at_one_place() {
+        let place = |from: u64, entry| ReadPriority::of(&(from..1000)).place(entry);
+        assert_eq!([place(0, 0), place(500, 500)], [0, 0]);
+        assert!(place(500, 600) < place(0, 200));
+        let friend = ReadPriority::of(&(500..1000)).of_friend(-300);
+        assert_eq!([friend.place(200), friend.place(210)], [0, 10]);
+        let second = ReadPriority { order: 1, ..ReadPriority::FIRST };
+        assert!(second.place(0) > ReadPriority::FIRST.place(u64::MAX));
+    }
 
     #[test]
     fn windows_are_few_whatever_the_file_says_of_the_size_of_entries() {

@@ -394,7 +394,8 @@ impl dyn Columns {
     pub async fn read(&self, entries: Range<u64>) -> Result<Batch> {
         let entries = self.covered(entries)?;
         let nothing = Batch::empty(entries.clone(), None, self.empty().into_iter());
-        let mut batches = self.start(entries, Step::Whole, ReadPriority::FIRST).await?;
+        let rank = ReadPriority::of(&entries);
+        let mut batches = self.start(entries, Step::Whole, rank).await?;
         batches.next().await.unwrap_or(Ok(nothing))
     }
 }

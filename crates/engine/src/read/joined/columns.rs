@@ -129,7 +129,8 @@ impl dyn Columns {
     pub async fn read_where(&self, cut: Option<&Cut>, entries: Range<u64>) -> Result<Batch> {
         let entries = self.covered(entries)?;
         let nothing = Batch::empty(entries.clone(), cut, self.empty().into_iter());
-        let mut batches = self.start_where(cut, entries, Step::Whole, ReadPriority::FIRST).await?;
+        let rank = ReadPriority::of(&entries);
+        let mut batches = self.start_where(cut, entries, Step::Whole, rank).await?;
         batches.next().await.unwrap_or(Ok(nothing))
     }
 
@@ -144,7 +145,8 @@ impl dyn Columns {
         step: Step,
         cut: Option<&Cut>,
     ) -> Result<Batches> {
-        self.start_where(cut, entries, step, ReadPriority::FIRST).await
+        let rank = ReadPriority::of(&entries);
+        self.start_where(cut, entries, step, rank).await
     }
 
     /// As [`Columns::batches`](Self::batches). Of many steps some are planned at one time.

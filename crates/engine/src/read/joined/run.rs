@@ -66,7 +66,7 @@ impl Reading {
         }
         let windows = feed.as_ref().map(|(windows, _)| reading.own_borders(windows));
         let feed = windows.as_deref().zip(feed.map(|(_, feed)| feed));
-        let rank = ReadPriority { ahead: part.friend.entry_offset, ..rank };
+        let rank = rank.of_friend(part.friend.entry_offset);
         reading.batches = Some(reading.columns.start_at(&starts, feed, rank).await?);
         Ok(reading)
     }

@@ -457,7 +457,7 @@ impl Started {
     }
 
     fn rank(&self) -> ReadPriority {
-        ReadPriority { order: self.file as u64, ..ReadPriority::FIRST }
+        ReadPriority { order: self.file as u64, ..ReadPriority::of(&self.left) }
     }
 }
 
@@ -507,7 +507,8 @@ async fn start(
 ) -> Result<Started> {
     let begun = session.remote().trace().now();
     let speculation = if urgent { Speculation::Eager } else { Speculation::Learned(hints.clone()) };
-    let rank = ReadPriority { order: file as u64, urgent, ahead: 0 };
+    let entries = place.entries(&scan);
+    let rank = ReadPriority { order: file as u64, urgent, ..ReadPriority::of(&entries) };
     let remembered = match &place.open {
         None if place.friends.is_empty() => {
             start_speculatively(&session, &place, &scan, rank).await?
@@ -527,7 +528,6 @@ async fn start(
     };
     let opening_took = session.remote().trace().now().saturating_sub(begun);
     let metadata_bytes = source.columns().file().metadata_bytes();
-    let entries = place.entries(&scan);
     let end = entries.end.min(source.columns().num_entries());
     let left = entries.start.min(end)..end;
     let url = place.url;

@@ -273,7 +273,8 @@ impl RNTuple {
         entries: Range<u64>,
         step: Step,
     ) -> Result<Batches> {
-        self.start(columns, entries, step, ReadPriority::FIRST).await
+        let rank = ReadPriority::of(&entries);
+        self.start(columns, entries, step, rank).await
     }
 
     pub(super) async fn start(
@@ -376,7 +377,8 @@ impl RNTuple {
     pub async fn read(&self, columns: Vec<FieldColumn>, entries: Range<u64>) -> Result<Batch> {
         let entries = self.covered(entries)?;
         let nothing = Batch::empty(entries.clone(), None, columns.iter().map(FieldColumn::empty));
-        let mut batches = self.start(columns, entries, Step::Whole, ReadPriority::FIRST).await?;
+        let rank = ReadPriority::of(&entries);
+        let mut batches = self.start(columns, entries, Step::Whole, rank).await?;
         batches.next().await.unwrap_or(Ok(nothing))
     }
 

@@ -268,7 +268,8 @@ impl Tree {
         entries: Range<u64>,
         step: Step,
     ) -> Result<Batches> {
-        self.start(columns, None, entries, step, ReadPriority::FIRST)
+        let rank = ReadPriority::of(&entries);
+        self.start(columns, None, entries, step, rank)
     }
 
     /// As [`Tree::batches`], of those entries only that survive the cut. Its columns are read
@@ -283,7 +284,8 @@ impl Tree {
         entries: Range<u64>,
         step: Step,
     ) -> Result<Batches> {
-        self.start(columns, Some(cut), entries, step, ReadPriority::FIRST)
+        let rank = ReadPriority::of(&entries);
+        self.start(columns, Some(cut), entries, step, rank)
     }
 
     pub(crate) fn start(
@@ -394,7 +396,8 @@ impl Tree {
         let entries = entries.start.min(end)..end;
         let empty = |column: &Column| (column.name.clone(), column.interpretation.empty());
         let nothing = Batch::empty(entries.clone(), cut, columns.iter().map(empty));
-        let mut batches = self.start(columns, cut, entries, Step::Whole, ReadPriority::FIRST)?;
+        let rank = ReadPriority::of(&entries);
+        let mut batches = self.start(columns, cut, entries, Step::Whole, rank)?;
         batches.next().await.unwrap_or(Ok(nothing))
     }
 }
