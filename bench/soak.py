@@ -14,6 +14,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -88,7 +89,7 @@ def within_namespaces() -> None:
     if os.geteuid():
         sys.exit("soak.py makes namespaces and mounts, and has to be run as root")
     command = ["unshare", "--mount", "--net", sys.executable, *sys.argv]
-    sys.exit(subprocess.run(command, env={**os.environ, "SOAK_WITHIN": "1"}).returncode)
+    os.execvpe(command[0], command, {**os.environ, "SOAK_WITHIN": "1"})
 
 
 def work(jobs: Jobs, verdict: Verdict, end: float) -> None:
@@ -162,6 +163,8 @@ def main() -> None:
     at = Path(tempfile.mkdtemp(prefix="farroot-soak-"))
     at.chmod(0o755)
     site = soak_site.Site(at, farroot)
+    # What was started ends with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by TERM"))
     try:
         site.make()
         files = Files(at, random.Random(options.seed))

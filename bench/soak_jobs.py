@@ -141,7 +141,11 @@ class Jobs:
             output = out.decode() if isinstance(out, bytes) else out
             failed = f"no answer in {JOB_S:g} s"
         answers = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+        opened: dict[str, float] = {}
         for file, url, answer in zip(job.files, job.urls, answers, strict=False):
+            # fsspec-xrootd keeps the file open: a later read of the process gets the same version.
+            first = opened.setdefault(url, answer["begin"])
+            answer["opened"] = first if job.kind == "uproot" else answer["begin"]
             yield self.outcome(job, file, url, answer)
         if len(answers) < len(job.urls):
             url, end = job.urls[len(answers)], time.time()
@@ -163,7 +167,7 @@ class Jobs:
         # xrootd gives all clients of a path one open file: while a client has the old version open,
         # new opens get that, too.
         is_held = file.folder != "mount"
-        versions = file.history if is_held else file.versions(answer["begin"], answer["end"])
+        versions = file.history if is_held else file.versions(answer["opened"], answer["end"])
         if any(version.has(digests) for version in versions):
             return "right", ""
         is_known = any(version.has(digests) for version in file.history)

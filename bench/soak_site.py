@@ -302,3 +302,7 @@ class Site:
         for server in self.servers.values():
             if server.process is not None:
                 server.kill()
+        for node in NODES:
+            for number in range(DISKS):
+                if self.disk(node, number).is_mount():
+                    self.unmount_disk(node, number)
