@@ -11,6 +11,7 @@ use remote::{Algorithm, Checksum};
 
 use super::access::ServedPlace;
 use super::clients::Client;
+use super::cluster::Node;
 use super::far::{AskedAddress, CacheRules, CacheStatus, FarFile, FarFiles};
 use super::folder::{FolderFile, FolderFiles, Listing, Stat};
 use super::guest::Guest;
@@ -127,6 +128,14 @@ impl Files {
         match self {
             Files::Folder(_) => self.stat(guest, name).await.map(drop),
             Files::Far(far) => far.look(guest, name),
+        }
+    }
+
+    /// The name of this server as a node of a cluster.
+    pub fn cluster_node(&self) -> Option<Node> {
+        match self {
+            Files::Folder(_) => None,
+            Files::Far(far) => far.cluster_node(),
         }
     }
 

@@ -166,6 +166,11 @@ impl Cluster {
         health::NOTICED
     }
 
+    /// The name by which the other nodes know this one.
+    pub fn own_node(&self) -> Option<Node> {
+        self.0.members.lock().own.clone()
+    }
+
     pub fn settings(&self) -> &ClusterSettings {
         &self.0.settings
     }

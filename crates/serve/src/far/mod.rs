@@ -53,7 +53,7 @@ use self::service_tokens::ServiceTokens;
 use self::written::WrittenFiles;
 use crate::access::ServedPlace;
 use crate::clients::{Client, FilePlace};
-use crate::cluster::{Cluster, ClusterSettings, SentElsewhere, SentRequest};
+use crate::cluster::{Cluster, ClusterSettings, Node, SentElsewhere, SentRequest};
 use crate::files::Name;
 use crate::folder::Stat;
 use crate::guest::Guest;
@@ -357,6 +357,11 @@ impl FarFiles {
     /// As for [`open`](Self::open).
     pub fn look(&self, guest: &Guest, name: Name<'_>) -> io::Result<()> {
         self.allowed_here(guest, name).map(drop)
+    }
+
+    /// The name of this proxy as a node of a cluster.
+    pub fn cluster_node(&self) -> Option<Node> {
+        self.0.cluster.lock().as_ref().and_then(Cluster::own_node)
     }
 
     /// Makes this proxy a node of a cluster, on the present tokio runtime. A cluster that it is a

@@ -257,7 +257,9 @@ impl Connection {
                 self.lookups.done();
                 match found {
                     Ok(_) => {
-                        let address = self.address.to_string();
+                        // A certificate is for names, and not for the addresses behind them.
+                        let node = self.files.cluster_node().map(|node| node.to_string());
+                        let address = node.unwrap_or_else(|| self.address.to_string());
                         let writable = self.files.are_writable();
                         let here = Location { manager: false, pending: false, writable, address };
                         self.server.answer_locations(tag, &[here]);

@@ -5,8 +5,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use farroot_serve::{ClusterSettings, Config, Content, Node, Nodes, Server};
+use xrootd::client::Answer;
+use xrootd::message::locate::LocateOptions;
 
 use super::bed::{forwarding, header, http};
+use super::guarded::clients::Session;
 use super::{read, remote};
 
 const FILES: usize = 24;
@@ -161,4 +164,23 @@ async fn a_client_survives_the_death_of_its_node() {
         let again = read(&super::remote(), &cluster.address(0, number), &[0..100]).await;
         assert!(again[0] == content(number)[..100], "file {number}");
     }
+}
+
+/// Regression: a node said where a file is by its address, for which its certificate is not. So
+/// clients of a node that had died could not go on at another one within TLS.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_is_located_by_its_name() {
+    let cluster = Cluster::start();
+    let node = &cluster.nodes[0];
+    let own: Node = "localhost:1094".parse().unwrap();
+    let nodes = Nodes::Listed(vec![own.clone()]);
+    node.set_cluster(Some(&ClusterSettings { nodes, own: Some(own) })).unwrap();
+    let path = format!("/{}0.root", cluster.origin.root_url());
+    let located = tokio::task::block_in_place(|| {
+        let mut session = Session::plain(node);
+        let request = session.ask(|client, now| client.locate(now, &path, LocateOptions(0)));
+        session.outcome(request).unwrap()
+    });
+    let Some(Answer::Locations(places)) = located else { panic!("{located:?}") };
+    assert_eq!(places.iter().map(|place| &*place.address).collect::<Vec<_>>(), ["localhost:1094"]);
 }

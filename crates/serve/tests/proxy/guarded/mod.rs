@@ -1,7 +1,7 @@
 //! A proxy with rules: who may read what, over both protocols, in any order.
 
 mod attacks;
-mod clients;
+pub mod clients;
 mod issuer;
 mod matrix;
 mod origins;
