@@ -1,5 +1,6 @@
 //! The `farroot` command. A verb is a file; no logic that a library user would miss.
 
+mod access;
 mod auth;
 mod cache;
 mod cat;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use ::serve::{Config, Content, Limits, Protection, Server, Shape};
 use clap::Args;
 
+use crate::access::AccessFile;
 use crate::outcome::Outcome;
 use crate::units::{parse_rate, parse_time, path};
 
@@ -63,6 +64,10 @@ pub struct ServeArguments {
     select: bool,
     #[command(flatten)]
     protection: ProtectionArguments,
+    /// A TOML file with rules that say who may read which files, and the issuers whose tokens are
+    /// accepted: see docs/serve.md. Files without a rule are read by nobody
+    #[arg(long, value_name = "FILE", conflicts_with = "writable", value_parser = path())]
+    access: Option<PathBuf>,
     /// Connections in all
     #[arg(long, default_value_t = Limits::default().connections)]
     connections: usize,
@@ -157,10 +162,14 @@ pub fn run(arguments: ServeArguments) -> Outcome {
     let ServeArguments { dir, port, http_port, address, rtt, rate, flow_rate, hidden, .. } =
         arguments;
     let ServeArguments { connections, connections_per_address, files, .. } = arguments;
-    let ServeArguments { writable, select, flight, protection, .. } = arguments;
+    let ServeArguments { writable, select, flight, protection, access, .. } = arguments;
+    let mut protection = protection.read();
+    if let Some(path) = access {
+        AccessFile::add_to(&path, &mut protection)?;
+    }
     let content = Content::Folder { path: dir.clone(), hidden, writable };
     let config = Config {
-        protection: protection.read(),
+        protection,
         limits: Limits { connections, connections_per_address, files, ..Limits::default() },
         address,
         port,

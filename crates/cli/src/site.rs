@@ -6,14 +6,13 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::serve::{
-    AccessRule, ClusterSettings, IssuerSettings, Nodes, Origin, OriginCredential, Protection,
-};
+use ::serve::{ClusterSettings, Nodes, Origin, OriginCredential, Protection};
 use remote::cache::CacheLocal;
 use remote::settings::Setting;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::access::{IssuerTable, RuleTable};
 use crate::log::LogFormat;
 
 /// How long the answer of an origin about a client's token counts.
@@ -138,18 +137,6 @@ impl OriginEntry {
     }
 }
 
-/// An issuer whose tokens are accepted.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct IssuerTable {
-    name: String,
-    url: String,
-    audience: Vec<String>,
-    #[serde(default)]
-    base: Vec<String>,
-    keys: Option<PathBuf>,
-}
-
 /// The proxies that share the files of the origins.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -159,14 +146,6 @@ struct ClusterTable {
     /// A name that has the addresses of all nodes.
     name: Option<String>,
     own: Option<String>,
-}
-
-/// Who may read the files of a place.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RuleTable {
-    path: String,
-    read: Vec<String>,
 }
 
 impl SiteFile {
@@ -193,24 +172,12 @@ impl SiteFile {
     pub fn protection(&self) -> Protection {
         let SiteFile { tls, token, users, .. } = self;
         let tls = tls.as_ref().map(|tls| (tls.certificate.clone(), tls.key.clone()));
-        let issuer = |table: &IssuerTable| {
-            let IssuerTable { name, url, audience, base, keys } = table;
-            IssuerSettings {
-                name: name.clone(),
-                url: url.clone(),
-                audience: audience.clone(),
-                base: base.clone(),
-                keys: keys.clone(),
-            }
-        };
-        let rule =
-            |rule: &RuleTable| AccessRule { path: rule.path.clone(), read: rule.read.clone() };
         Protection {
             tls,
             tokens: token.clone(),
             users: users.clone(),
-            issuers: self.issuer.iter().map(issuer).collect(),
-            rules: self.rule.iter().map(rule).collect(),
+            issuers: self.issuer.iter().map(IssuerTable::settings).collect(),
+            rules: self.rule.iter().map(RuleTable::rule).collect(),
         }
     }
 

@@ -238,3 +238,43 @@ fn a_file_is_checked_without_a_proxy() {
         assert!(!is_right && text.contains(why), "{file}: {text}");
     }
 }
+
+/// The rules of a served folder were in the library, and had no option.
+#[test]
+fn a_served_folder_has_rules() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    for name in ["open", "closed"] {
+        fs::create_dir_all(data.join(name)).unwrap();
+        fs::write(data.join(name).join("f"), name).unwrap();
+    }
+    let rules = folder.path().join("access.toml");
+    fs::write(&rules, "[[rule]]\npath = '/open'\nread = ['anyone']\n").unwrap();
+    let start = |options: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_farroot"))
+            .arg("serve")
+            .arg(&data)
+            .args(["--port", "0", "--access", rules.to_str().unwrap()])
+            .args(options)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let child = start(&[]);
+    let (words, _) = UnixDatagram::pair().unwrap();
+    let mut service = Service { child, words, address: String::new(), folder };
+    let mut lines = BufReader::new(service.child.stdout.take().unwrap()).lines();
+    let url = lines.nth(1).expect("the address for HTTP").unwrap();
+    service.address = url.trim_start_matches("http://").trim_end_matches('/').to_owned();
+    for (path, status) in [("/open/f", "200"), ("/closed/f", "403"), ("/none/f", "403")] {
+        let (head, _) = service.get(path);
+        assert!(head.starts_with(&format!("http/1.1 {status}")), "{path}: {head}");
+    }
+    let refused = start(&["--writable"]).wait_with_output().unwrap();
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("cannot be used with"));
+    fs::write(&rules, "[[rule]]\npath = 'open'\nread = ['someone']\n").unwrap();
+    let refused = start(&[]).wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && error.contains("someone"), "{error}");
+}

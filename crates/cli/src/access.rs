@@ -1,0 +1,103 @@
+//! Rules that say who may read which files, and issuers of tokens: tables of the TOML files of
+//! `farroot proxy --config` and `farroot serve --access`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ::serve::{AccessRule, IssuerSettings, Protection};
+use serde::Deserialize;
+
+/// The file of `farroot serve --access`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccessFile {
+    #[serde(default)]
+    issuer: Vec<IssuerTable>,
+    #[serde(default)]
+    rule: Vec<RuleTable>,
+}
+
+/// An issuer whose tokens are accepted.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IssuerTable {
+    name: String,
+    url: String,
+    audience: Vec<String>,
+    #[serde(default)]
+    base: Vec<String>,
+    keys: Option<PathBuf>,
+}
+
+/// Who may read the files of a place.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuleTable {
+    path: String,
+    read: Vec<String>,
+}
+
+impl AccessFile {
+    /// Reads a file, and adds its issuers and rules.
+    ///
+    /// # Errors
+    /// A text that names the file, the line and the fault; also of a file without a rule: all
+    /// might read.
+    pub fn add_to(path: &Path, protection: &mut Protection) -> Result<(), String> {
+        let named = |why: String| format!("{}: {why}", path.display());
+        let text = fs::read_to_string(path).map_err(|error| named(error.to_string()))?;
+        let AccessFile { issuer, rule } =
+            toml::from_str(&text).map_err(|error| named(error.to_string()))?;
+        if rule.is_empty() {
+            return Err(named("no [[rule]] says who may read".to_owned()));
+        }
+        protection.issuers.extend(issuer.iter().map(IssuerTable::settings));
+        protection.rules.extend(rule.iter().map(RuleTable::rule));
+        Ok(())
+    }
+}
+
+impl IssuerTable {
+    pub fn settings(&self) -> IssuerSettings {
+        let IssuerTable { name, url, audience, base, keys } = self;
+        IssuerSettings {
+            name: name.clone(),
+            url: url.clone(),
+            audience: audience.clone(),
+            base: base.clone(),
+            keys: keys.clone(),
+        }
+    }
+}
+
+impl RuleTable {
+    pub fn rule(&self) -> AccessRule {
+        AccessRule { path: self.path.clone(), read: self.read.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_is_named_with_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("access.toml");
+        let read = |text: &str| {
+            fs::write(&path, text).unwrap();
+            let mut protection = Protection::default();
+            AccessFile::add_to(&path, &mut protection).map(|()| protection)
+        };
+        let rule = "[[rule]]\npath = '/open'\nread = ['anyone']\n";
+        let issuer = "[[issuer]]\nname = 'cms'\nurl = 'https://i'\naudience = ['https://me']\n";
+        let protection = read(&format!("{rule}{issuer}")).unwrap();
+        assert_eq!((protection.rules.len(), protection.issuers.len()), (1, 1));
+        for (text, why) in
+            [(issuer, "no [[rule]]"), ("port = 1\n", "line 1"), ("[[rule]]\npath = 1\n", "line 2")]
+        {
+            let error = read(text).unwrap_err();
+            assert!(error.contains("access.toml") && error.contains(why), "{error}");
+        }
+    }
+}
