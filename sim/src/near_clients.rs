@@ -89,8 +89,20 @@ impl NearRead<'_> {
     /// # Panics
     /// Where that fails.
     pub async fn run(&self, engine: &Engine) -> (Duration, Batch) {
+        self.run_at(engine, URL).await
+    }
+
+    /// As [`NearRead::run`], of a call that says where entries are selected: `on`, `off` or `auto`.
+    ///
+    /// # Panics
+    /// As there.
+    pub async fn run_by_call(&self, engine: &Engine, near: &str) -> (Duration, Batch) {
+        self.run_at(engine, &format!("{URL}?farroot.near={near}")).await
+    }
+
+    async fn run_at(&self, engine: &Engine, url: &str) -> (Duration, Batch) {
         let begun = Instant::now();
-        let tree = engine.open_tree(URL, Some(self.tree)).await.expect("opens");
+        let tree = engine.open_tree(url, Some(self.tree)).await.expect("opens");
         let entries = tree.num_entries();
         let tree: Arc<dyn Table> = Arc::new(tree);
         let names = self.columns.iter().map(|name| (*name).to_owned()).collect();

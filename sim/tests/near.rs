@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use engine::Engine;
 use farroot_sim::link::Link;
 use farroot_sim::near_clients::{NearBed, NearRead, engine};
 use remote::Near;
@@ -147,6 +148,29 @@ fn written(mut file: FileWriter) -> Bytes {
         }
     }
     bytes.into()
+}
+
+/// Regression: with `near=True` in a call, and not in the settings, the metadata did not come
+/// beside the open.
+#[test]
+fn a_call_has_the_round_trips_of_the_settings() {
+    let bed = NearBed { file: long_tree(), ..bed(MS * 100, Some(125_000_000)) };
+    let columns = &["cut", "a", "b", "c", "d"];
+    let read = NearRead { tree: "t", columns, cut: "cut < 0.015" };
+    for (near, word) in [(Near::AtServer, "on"), (Near::Auto, "auto"), (Near::Never, "off")] {
+        let by_settings = times_of(&bed, &near, async |engine| read.run(engine).await.0);
+        let by_call =
+            times_of(&bed, &Near::Never, async |engine| read.run_by_call(engine, word).await.0);
+        assert_eq!(by_call, by_settings, "{word}");
+    }
+}
+
+/// Of a first and of a second read.
+fn times_of(bed: &NearBed, near: &Near, read: impl AsyncFn(&Engine) -> Duration) -> [Duration; 2] {
+    farroot_sim::run(async {
+        let engine = engine(&bed.world(), near);
+        [read(&engine).await, read(&engine).await]
+    })
 }
 
 /// Regression: 0.3 MB came over one new connection, which took five round trips.

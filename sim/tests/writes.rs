@@ -42,7 +42,8 @@ fn written(len: usize, link: Link, options: CreateOptions) -> Duration {
     took
 }
 
-const OVER: CreateOptions = CreateOptions { overwrite: true, in_place: false, size: None };
+const OVER: CreateOptions =
+    CreateOptions { overwrite: true, in_place: false, shared: false, size: None };
 
 /// The client sends the open, all bytes and a sync with the login. Close and checksum of a file
 /// that is written under its own name wait for their answers. Under another name they leave at
