@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -85,6 +87,33 @@ def answering(answers: Callable[[Any], None]) -> Iterator[str]:
             yield f"http://127.0.0.1:{server.server_address[1]}"
         finally:
             server.shutdown()
+
+
+@pytest.mark.parametrize("count", [1, 5, 12])
+def test_an_open_outlives_connections_that_are_reset(tmp_path: Path, count: int) -> None:
+    """As where a node is killed, and the next one of its name answers after a moment.
+
+    Regression: the first connections that the dead one had left used up the tries of an open.
+    """
+    left = [count]
+
+    def answers(request: Asked) -> None:
+        if left[0] > 0:
+            left[0] -= 1
+            linger = struct.pack("ii", 1, 0)
+            request.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            # The handler's files keep the socket open.
+            request.wfile.close()
+            request.rfile.close()
+            request.connection.close()
+            request.close_connection = True
+            return
+        request.content()
+
+    with answering(answers) as server:
+        farroot.cp(f"{server}/f", tmp_path / "f")
+    assert (tmp_path / "f").read_bytes() == CONTENT
+    assert left == [0]
 
 
 @pytest.mark.parametrize(
