@@ -467,8 +467,8 @@ mod tests {
         }
     }
 
-    /// Regression: the address of a call with `near=True` has a parameter of farroot's own, and with
-    /// it the server was asked for neither metadata nor the bytes by which connections grow.
+    /// Regression: the address of a call with `near=True` has a parameter of farroot's own. With it
+    /// the server was asked for neither metadata nor the bytes by which connections grow.
     #[test]
     fn the_addresses_of_a_server_have_no_parameters_of_farroot_s_own() {
         for (address, file, metadata) in [

@@ -129,8 +129,8 @@ pub(crate) fn with_borders(borders: &[u64], inside: impl Iterator<Item = u64>) -
 mod tests {
     use super::{ReadPriority, STEPS_PLANNED, borders, windows_starts};
 
-    /// Regression: of two reads of one table at the same time, all entries of the first were decoded
-    /// before the second had any.
+    /// Regression: of two reads of one table at the same time, the first had all its entries before
+    /// any of the second were decoded.
     #[test]
     fn reads_at_the_same_time_begin_at_one_place() {
         let place = |from: u64, entry| ReadPriority::of(&(from..1000)).place(entry);
