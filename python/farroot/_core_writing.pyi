@@ -60,8 +60,8 @@ class FileOptions:
         memory_bytes: int | None,
         reproducible: bool,
         checkpoint_bytes: int | None,
-        shared: bool,
     ) -> Self: ...
+    def shared(self) -> FileOptions: ...
 
 @final
 class FileOutput:

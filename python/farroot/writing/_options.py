@@ -51,8 +51,8 @@ class Options:
             flag(getattr(self, name), name)
         is_wanted(self.progress)
 
-    def core(self, *, shared: bool = False) -> _core.FileOptions:
-        """The same for the engine; other writers may have the file at the same time."""
+    def core(self) -> _core.FileOptions:
+        """The same for the engine."""
         return _core.FileOptions(
             self.title,
             number_and_level(self.compression),
@@ -60,7 +60,6 @@ class Options:
             size(self.memory, "memory"),
             self.reproducible,
             size(self.checkpoint, "checkpoint"),
-            shared,
         )
 
 

@@ -141,7 +141,7 @@ def begin_shared(path: Any, options: Options) -> WritableDirectory:
     """Begins a file that others, also of this process, may write at the same time: the last that is
     closed keeps the name."""
     address, copy = place(path, is_read=False)
-    core = _core.FileOutput.create(address, True, options.core(shared=True))
+    core = _core.FileOutput.create(address, True, options.core().shared())
     return WritableFile(address, core, options, copy).root_directory
 
 

@@ -25,7 +25,6 @@ impl FileOptions {
         memory_bytes: Option<usize>,
         reproducible: bool,
         checkpoint_bytes: Option<u64>,
-        shared: bool,
     ) -> PyResult<Self> {
         let options = WriteOptions {
             title,
@@ -34,10 +33,14 @@ impl FileOptions {
             memory_bytes,
             reproducible,
             checkpoint: checkpoint_bytes,
-            shared,
             ..WriteOptions::default()
         };
         Ok(FileOptions { options })
+    }
+
+    /// The same of a file that other writers may have at the same time.
+    fn shared(&self) -> Self {
+        FileOptions { options: WriteOptions { shared: true, ..self.options.clone() } }
     }
 }
 
