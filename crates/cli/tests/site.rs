@@ -273,8 +273,10 @@ fn a_served_folder_has_rules() {
     }
     let refused = start(&["--writable"]).wait_with_output().unwrap();
     assert!(String::from_utf8_lossy(&refused.stderr).contains("cannot be used with"));
-    fs::write(&rules, "[[rule]]\npath = 'open'\nread = ['someone']\n").unwrap();
-    let refused = start(&[]).wait_with_output().unwrap();
-    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success() && error.contains("someone"), "{error}");
+    for (path, who, why) in [("open", "anyone", "with a slash"), ("/open", "someone", "someone")] {
+        fs::write(&rules, format!("[[rule]]\npath = '{path}'\nread = ['{who}']\n")).unwrap();
+        let refused = start(&[]).wait_with_output().unwrap();
+        let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && error.contains(why), "{error}");
+    }
 }
