@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ::serve::{AccessRule, IssuerSettings, Protection};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 /// The file of `farroot serve --access`.
 #[derive(Debug, Default, Deserialize)]
@@ -37,6 +38,16 @@ pub struct RuleTable {
     read: Vec<String>,
 }
 
+/// The tables of a TOML file.
+///
+/// # Errors
+/// A text that names the file, the line and the fault.
+pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
+    let named = |why: String| format!("{}: {why}", path.display());
+    let text = fs::read_to_string(path).map_err(|error| named(error.to_string()))?;
+    toml::from_str(&text).map_err(|error| named(error.to_string()))
+}
+
 impl AccessFile {
     /// Reads a file, and adds its issuers and rules.
     ///
@@ -44,12 +55,9 @@ impl AccessFile {
     /// A text that names the file, the line and the fault; also of a file without a rule: all
     /// might read.
     pub fn add_to(path: &Path, protection: &mut Protection) -> Result<(), String> {
-        let named = |why: String| format!("{}: {why}", path.display());
-        let text = fs::read_to_string(path).map_err(|error| named(error.to_string()))?;
-        let AccessFile { issuer, rule } =
-            toml::from_str(&text).map_err(|error| named(error.to_string()))?;
+        let AccessFile { issuer, rule } = read_toml(path)?;
         if rule.is_empty() {
-            return Err(named("no [[rule]] says who may read".to_owned()));
+            return Err(format!("{}: no [[rule]] says who may read", path.display()));
         }
         protection.issuers.extend(issuer.iter().map(IssuerTable::settings));
         protection.rules.extend(rule.iter().map(RuleTable::rule));

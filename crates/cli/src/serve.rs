@@ -65,7 +65,7 @@ pub struct ServeArguments {
     #[command(flatten)]
     protection: ProtectionArguments,
     /// A TOML file with rules that say who may read which files, and the issuers whose tokens are
-    /// accepted: see docs/serve.md. Files without a rule are read by nobody
+    /// accepted: see docs/serve.md. The server refuses every file without a rule
     #[arg(long, value_name = "FILE", conflicts_with = "writable", value_parser = path())]
     access: Option<PathBuf>,
     /// Connections in all

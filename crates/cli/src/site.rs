@@ -1,7 +1,6 @@
 //! The file of `farroot proxy --config`: the proxy of a site.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,7 +11,7 @@ use remote::settings::Setting;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::access::{IssuerTable, RuleTable};
+use crate::access::{IssuerTable, RuleTable, read_toml};
 use crate::log::LogFormat;
 
 /// How long the answer of an origin about a client's token counts.
@@ -154,10 +153,7 @@ impl SiteFile {
     /// # Errors
     /// A text that names the file, the line and the fault.
     pub fn read(path: &Path) -> Result<SiteFile, String> {
-        let named = |why: String| format!("{}: {why}", path.display());
-        let text = fs::read_to_string(path).map_err(|error| named(error.to_string()))?;
-        let site = toml::from_str(&text).map_err(|error| named(error.to_string()))?;
-        Ok(SiteFile { path: path.to_owned(), ..site })
+        Ok(SiteFile { path: path.to_owned(), ..read_toml(path)? })
     }
 
     /// The servers whose files may be read.
@@ -242,6 +238,8 @@ impl SiteFile {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn read(text: &str) -> Result<SiteFile, String> {

@@ -264,7 +264,10 @@ async fn writers_share_a_name() {
     second.write(0, Bytes::from_static(b"second"), false).await.unwrap();
     assert_eq!(names(folder.path()).len(), 2, "each has a temporary file");
     let third = begin(&target, OVER).await.unwrap_err();
-    assert!(third.to_string().contains("another writer"), "it shares with nobody: {third}");
+    assert!(
+        third.to_string().contains("another writer"),
+        "the third writer shares no name: {third}"
+    );
     second.finish().await.unwrap();
     first.finish().await.unwrap();
     assert_eq!(fs::read(&target).unwrap(), b"first", "of the last that finished");
