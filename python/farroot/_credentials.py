@@ -38,7 +38,7 @@ class Credential(NamedTuple):
     #: The state in words; of one that cannot be used, the cause.
     verdict: str
     #: The command that makes it usable.
-    remedy: str | None
+    advice: str | None
     #: Whose it is: a subject, a principal, the name of an access key.
     owner: str | None
     #: How long it is still valid.
@@ -71,7 +71,7 @@ def _credential(found: dict[str, Any]) -> Credential:
         where=found["where"],
         state=found["state"],
         verdict=found["verdict"],
-        remedy=found["remedy"],
+        advice=found["advice"],
         owner=found["owner"],
         left=None if left is None else timedelta(seconds=left),
         mode=found["mode"],

@@ -57,12 +57,12 @@ def test_credentials_are_plain_data_without_secrets(
     monkeypatch.setenv("BEARER_TOKEN_FILE", str(token_file))
     found = next(one for one in farroot.credentials() if one.kind == "token")
     assert (found.state, found.path, found.mode) == ("used", token_file, "600")
-    assert found.remedy is None
+    assert found.advice is None
     assert pickle.loads(pickle.dumps(found)) == found
     print(farroot.credentials())
     token_file.chmod(0o644)
     found = next(one for one in farroot.credentials() if one.kind == "token")
-    assert (found.state, found.remedy) == ("unusable", f"chmod 600 {token_file}")
+    assert (found.state, found.advice) == ("unusable", f"chmod 600 {token_file}")
 
 
 def test_an_address_says_where_to_look_and_not_the_secret(token_file: Path) -> None:

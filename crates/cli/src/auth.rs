@@ -49,8 +49,8 @@ pub fn run(arguments: &AuthArguments) -> Outcome {
             "servers are verified by {}",
             shown(&credential_store.authorities().summary())
         )?;
-        for candidate in candidates.iter().filter(|candidate| !candidate.remedy().is_empty()) {
-            writeln!(out, "-> {}", shown(&candidate.remedy()))?;
+        for candidate in candidates.iter().filter(|candidate| !candidate.advice().is_empty()) {
+            writeln!(out, "-> {}", shown(&candidate.advice()))?;
         }
     }
     match candidates.iter().any(|candidate| candidate.is_unusable()) {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::token::Validity;
 use crate::unusable::Span;
 use crate::{
-    Choice, Environment, Kind, Place, Reason, Unusable, files, kerberos, remedy, s3, token, x509,
+    Choice, Environment, Kind, Place, Reason, Unusable, advice, files, kerberos, s3, token, x509,
 };
 
 /// One place, and its credential. Nothing secret is in here.
@@ -78,9 +78,9 @@ impl Candidate {
     }
 
     /// The command that makes it usable; empty where it can be used, or no command helps.
-    pub fn remedy(&self) -> String {
+    pub fn advice(&self) -> String {
         match &self.state {
-            State::Unusable(unusable) => unusable.remedy(),
+            State::Unusable(unusable) => unusable.advice(),
             _ => String::new(),
         }
     }
@@ -104,7 +104,7 @@ impl Candidate {
                 State::Unusable(_) => "unusable",
             },
             "verdict": self.verdict(),
-            "remedy": Some(self.remedy()).filter(|remedy| !remedy.is_empty()),
+            "advice": Some(self.advice()).filter(|advice| !advice.is_empty()),
             "owner": self.owner,
             "seconds_left": self.left.map(|left| left.as_secs()),
             "mode": self.mode.map(|mode| format!("{mode:03o}")),
@@ -174,7 +174,7 @@ fn tokens(environment: &Environment, choice: &Choice, now: SystemTime) -> Vec<Ca
 
 fn not_yet(span: Duration) -> String {
     let span = Span(span);
-    format!("not yet valid for {span} by this machine's clock: {}", remedy::SET_CLOCK)
+    format!("not yet valid for {span} by this machine's clock: {}", advice::SET_CLOCK)
 }
 
 fn identities(environment: &Environment, choice: &Choice, now: SystemTime) -> Vec<Candidate> {

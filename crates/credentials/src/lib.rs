@@ -9,6 +9,7 @@
 
 #![warn(missing_docs)]
 
+pub mod advice;
 mod authorities;
 mod candidates;
 mod choice;
@@ -16,7 +17,6 @@ mod environment;
 mod files;
 mod kerberos;
 mod place;
-pub mod remedy;
 pub mod s3;
 mod store;
 mod token;

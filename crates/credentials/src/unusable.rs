@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::{Kind, Place, remedy};
+use crate::{Kind, Place, advice};
 
 /// A credential that was named or found and cannot be used. Its text is one sentence with the cause
 /// and the command to type; nothing of the credential is in it.
@@ -92,7 +92,7 @@ impl fmt::Display for Reason {
 
 impl Unusable {
     /// A hint for the user; empty where the cause has it.
-    pub fn remedy(&self) -> String {
+    pub fn advice(&self) -> String {
         let path = self.place.path().map(|path| path.display().to_string());
         let path = path.unwrap_or_default();
         match (&self.reason, self.kind) {
@@ -103,21 +103,21 @@ impl Unusable {
             },
             // Jobs and workers run elsewhere than where their files were made.
             (Reason::Missing, Kind::X509) if self.name == "the proxy" => {
-                format!("{} -out {path}, or copy it to there", remedy::MAKE_PROXY)
+                format!("{} -out {path}, or copy it to there", advice::MAKE_PROXY)
             }
             (Reason::Missing, Kind::Token) => {
-                format!("{} into it, or copy it to there", remedy::FETCH_TOKEN)
+                format!("{} into it, or copy it to there", advice::FETCH_TOKEN)
             }
-            (Reason::Encrypted, _) => remedy::MAKE_PROXY.to_owned(),
+            (Reason::Encrypted, _) => advice::MAKE_PROXY.to_owned(),
             (Reason::Missing | Reason::Expired(_) | Reason::WrongKey, Kind::X509)
             | (Reason::Incomplete(_) | Reason::Malformed(_), Kind::X509) => {
-                remedy::MAKE_PROXY.to_owned()
+                advice::MAKE_PROXY.to_owned()
             }
             (Reason::OtherKey(_), _) => {
                 "use a token or https, or ask for a certificate with an RSA key".to_owned()
             }
             (Reason::Expired(_) | Reason::Malformed(_), Kind::Token) => {
-                remedy::FETCH_TOKEN.to_owned()
+                advice::FETCH_TOKEN.to_owned()
             }
             (Reason::Elsewhere(_), _) => {
                 "fetch one for it, or name the token in the call if it is to be shown".to_owned()
@@ -126,11 +126,11 @@ impl Unusable {
                 "install libgssapi-krb5-2 (Debian), krb5-libs (RHEL) or krb5 (conda)".to_owned()
             }
             (Reason::Kerberos(why) | Reason::NoTicket(why, _), _) if why.contains("skew") => {
-                remedy::SET_CLOCK.to_owned()
+                advice::SET_CLOCK.to_owned()
             }
-            (Reason::NoTicket(_, realm), _) => remedy::get_ticket(Some(realm)),
+            (Reason::NoTicket(_, realm), _) => advice::get_ticket(Some(realm)),
             (Reason::Kerberos(_) | Reason::Missing | Reason::Expired(_), Kind::Kerberos) => {
-                remedy::get_ticket(None)
+                advice::get_ticket(None)
             }
             (Reason::Indirect(_), _) => {
                 "eval \"$(aws configure export-credentials --format env)\"".to_owned()
@@ -141,9 +141,9 @@ impl Unusable {
     }
 
     fn rest(&self) -> String {
-        match self.remedy() {
-            remedy if remedy.is_empty() => remedy,
-            remedy => format!("; {remedy}"),
+        match self.advice() {
+            advice if advice.is_empty() => advice,
+            advice => format!("; {advice}"),
         }
     }
 }

@@ -65,7 +65,7 @@ pub(super) async fn credentials(url: &Address, config: &Config, findings: &mut V
             }
             State::Unusable(_) => {
                 let text = format!("{text}: {}", candidate.verdict());
-                let advice = Some(candidate.remedy()).filter(|remedy| !remedy.is_empty());
+                let advice = Some(candidate.advice()).filter(|advice| !advice.is_empty());
                 let finding = fine(Step::Credentials, &place, seconds, text);
                 findings.push(Finding { advice, ..finding });
             }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use credentials::{
-    CredentialStore, Identity, Kind, Span, Token, TokenUse, Unusable, Validity, choose, remedy,
+    CredentialStore, Identity, Kind, Span, Token, TokenUse, Unusable, Validity, advice, choose,
 };
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Method, Request, StatusCode};
@@ -260,7 +260,7 @@ impl Access {
 
     /// The credentials that were sent, and a hint for the user.
     fn said(&self, shown: &Introduction, url: &Address, now: SystemTime) -> (String, String) {
-        let make = format!("{}; or {}", remedy::MAKE_PROXY, remedy::FETCH_TOKEN);
+        let make = format!("{}; or {}", advice::MAKE_PROXY, advice::FETCH_TOKEN);
         if is_asking(url.query()) {
             let sent = "it was asked with what the address itself says of who asks";
             return (sent.into(), "ask for a new address, or leave that part away".into());
@@ -343,7 +343,7 @@ fn of_token(token: &Token, url: &Address, now: SystemTime) -> (String, String) {
     let place = &token.place;
     let Some(claims) = &token.claims else {
         let sent = format!("it was shown the token in {place}, which only the server can read");
-        return (sent, remedy::FETCH_TOKEN.into());
+        return (sent, advice::FETCH_TOKEN.into());
     };
     let mut sent = format!("it was shown the token in {place}");
     if let Some(issuer) = &claims.issuer {
@@ -355,17 +355,17 @@ fn of_token(token: &Token, url: &Address, now: SystemTime) -> (String, String) {
     let advice = match claims.validity(now) {
         Validity::Over(ago) => {
             sent.push_str(&format!(", which expired {} ago", Span(ago)));
-            remedy::FETCH_TOKEN.into()
+            advice::FETCH_TOKEN.into()
         }
         Validity::Early(left) => {
             sent.push_str(&format!(", which is valid in {} only", Span(left)));
-            remedy::SET_CLOCK.into()
+            advice::SET_CLOCK.into()
         }
         Validity::Good(left) => {
             if let Some(left) = left {
                 sent.push_str(&format!(", valid for {} more", Span(left)));
             }
-            remedy::another_token(&claims.scope, &url.path())
+            advice::another_token(&claims.scope, &url.path())
         }
     };
     (sent, advice)
@@ -376,11 +376,11 @@ fn of_certificate(identity: &Identity, now: SystemTime) -> (String, String) {
     let place = &identity.place;
     let subject = &identity.subject;
     let sent = format!("it was shown the {kind} in {place} of {subject:?}");
-    let make = remedy::MAKE_PROXY;
+    let make = advice::MAKE_PROXY;
     match (now.duration_since(identity.not_after), identity.not_before.duration_since(now)) {
         (Ok(ago), _) => (format!("{sent}, which expired {} ago", Span(ago)), make.into()),
         (_, Ok(left)) if !left.is_zero() => {
-            (format!("{sent}, which is valid in {} only", Span(left)), remedy::SET_CLOCK.into())
+            (format!("{sent}, which is valid in {} only", Span(left)), advice::SET_CLOCK.into())
         }
         _ if identity.is_proxy && !identity.voms => (
             format!("{sent}, which names no virtual organisation"),

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use credentials::remedy;
+use credentials::advice;
 use rustls::pki_types::UnixTime;
 use rustls::{
     AlertDescription, CertificateError, Error as TlsError, InvalidMessage, PeerIncompatible,
@@ -108,8 +108,8 @@ impl Failure {
                 );
                 let advice = format!(
                     "if it stays so, the server does not take it: {}; or {}",
-                    remedy::MAKE_PROXY,
-                    remedy::FETCH_TOKEN
+                    advice::MAKE_PROXY,
+                    advice::FETCH_TOKEN
                 );
                 Error::new(ErrorKind::Connection, message).with_advice(advice)
             }
@@ -203,11 +203,11 @@ impl Failure {
                 format!(
                     "the server may not take proxies, or not those of this authority: show the \
                      certificate itself (X509_USER_PROXY=~/.globus/usercert.pem), or {}",
-                    remedy::FETCH_TOKEN
+                    advice::FETCH_TOKEN
                 )
             }
-            (Some(_), _) => remedy::MAKE_PROXY.to_owned(),
-            (None, _) => format!("{}, or name one in X509_USER_PROXY", remedy::MAKE_PROXY),
+            (Some(_), _) => advice::MAKE_PROXY.to_owned(),
+            (None, _) => format!("{}, or name one in X509_USER_PROXY", advice::MAKE_PROXY),
         };
         Error::new(ErrorKind::Unauthenticated, message).with_advice(advice)
     }
@@ -234,18 +234,18 @@ pub(super) fn of_certificate(host: &str, why: &CertificateError) -> Error {
                     "the certificate of {host} is from an authority that is not trusted: {issuer}"
                 ),
             };
-            failed(format!("{message}; trusted are {trusted}")).with_advice(remedy::GET_AUTHORITIES)
+            failed(format!("{message}; trusted are {trusted}")).with_advice(advice::GET_AUTHORITIES)
         }
         CertificateError::ExpiredContext { time, not_after } => {
             let ago = span(*not_after, *time);
             failed(format!("the certificate of {host} expired {ago} ago, on {}", date(*not_after)))
-                .with_advice(format!("tell the site; or {}", remedy::SET_CLOCK))
+                .with_advice(format!("tell the site; or {}", advice::SET_CLOCK))
         }
         CertificateError::NotValidYetContext { time, not_before } => {
             let when = date(*not_before);
             let after = span(*time, *not_before);
             failed(format!("the certificate of {host} is valid from {when} on, in {after}"))
-                .with_advice(remedy::SET_CLOCK)
+                .with_advice(advice::SET_CLOCK)
         }
         CertificateError::NotValidForNameContext { presented, .. } if presented.is_empty() => {
             let name = seen.and_then(|seen| seen.common_name.as_deref());

@@ -4,19 +4,19 @@
 use std::time::SystemTime;
 
 use credentials::x509::Certificate;
-use credentials::{CredentialStore, Identity, Span, Token, Validity, remedy};
+use credentials::{CredentialStore, Identity, Span, Token, Validity, advice};
 use xrootd::auth::Skipped;
 
 /// Why, and the command to type.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cause {
     pub why: String,
-    pub remedy: String,
+    pub advice: String,
 }
 
 impl Cause {
-    fn new(why: String, remedy: impl Into<String>) -> Self {
-        Cause { why, remedy: remedy.into() }
+    fn new(why: String, advice: impl Into<String>) -> Self {
+        Cause { why, advice: advice.into() }
     }
 }
 
@@ -44,7 +44,7 @@ fn of_identity(identity: &Identity, words: &str, now: SystemTime) -> Cause {
              or where it was made",
             Span(wait)
         );
-        return Cause::new(why, remedy::SET_CLOCK);
+        return Cause::new(why, advice::SET_CLOCK);
     }
     if words.contains("unknown CA") {
         let last = identity.chain.last().and_then(|der| Certificate::parse(der).ok());
@@ -61,14 +61,14 @@ fn of_identity(identity: &Identity, words: &str, now: SystemTime) -> Cause {
         if identity.voms { "" } else { " has no VOMS attributes, which sites may want, and" };
     let left = identity.not_after.duration_since(now).unwrap_or_default();
     let why = format!("the certificate of {subject} in {place}{voms} is valid for {}", Span(left));
-    Cause::new(why, remedy::MAKE_PROXY)
+    Cause::new(why, advice::MAKE_PROXY)
 }
 
 fn of_token(token: &Token, words: &str, now: SystemTime) -> Cause {
     let place = &token.place;
     let Some(claims) = &token.claims else {
         let why = format!("the token in {place} is one that only servers can read");
-        return Cause::new(why, remedy::FETCH_TOKEN);
+        return Cause::new(why, advice::FETCH_TOKEN);
     };
     let words = words.to_ascii_lowercase();
     let issuer = claims.issuer.as_deref();
@@ -78,11 +78,11 @@ fn of_token(token: &Token, words: &str, now: SystemTime) -> Cause {
                 "the token in {place} is not valid yet by this machine's clock, but in {}",
                 Span(wait)
             );
-            return Cause::new(why, remedy::SET_CLOCK);
+            return Cause::new(why, advice::SET_CLOCK);
         }
         Validity::Over(ago) => {
             let why = format!("the token in {place} expired {} ago", Span(ago));
-            return Cause::new(why, remedy::FETCH_TOKEN);
+            return Cause::new(why, advice::FETCH_TOKEN);
         }
         Validity::Good(left) => left.map_or("without an end".to_owned(), |left| {
             format!("for {} more by this machine's clock", Span(left))
@@ -90,7 +90,7 @@ fn of_token(token: &Token, words: &str, now: SystemTime) -> Cause {
     };
     if words.contains("expired") || words.contains("not yet valid") {
         let why = format!("the token in {place} is valid {left}, so one of the clocks is wrong");
-        return Cause::new(why, remedy::SET_CLOCK);
+        return Cause::new(why, advice::SET_CLOCK);
     }
     let issuer = issuer.unwrap_or("no one");
     let why = match (words.contains("issuer"), words.contains("audience")) {
@@ -109,15 +109,15 @@ fn of_token(token: &Token, words: &str, now: SystemTime) -> Cause {
 fn of_ticket(words: &str) -> Cause {
     let words = words.to_ascii_lowercase();
     if words.contains("skew") {
-        return Cause::new("the clocks differ by more than five minutes".into(), remedy::SET_CLOCK);
+        return Cause::new("the clocks differ by more than five minutes".into(), advice::SET_CLOCK);
     }
     if words.contains("replay") {
         let why = "each connection shows a message of its own, so something has sent this one \
                    twice, or the clock was set back";
-        return Cause::new(why.into(), format!("try again; then {}", remedy::SET_CLOCK));
+        return Cause::new(why.into(), format!("try again; then {}", advice::SET_CLOCK));
     }
     let why = "the ticket was made here for this server; its keys may be newer than the ticket";
-    Cause::new(why.into(), format!("kdestroy, then {}", remedy::get_ticket(None)))
+    Cause::new(why.into(), format!("kdestroy, then {}", advice::get_ticket(None)))
 }
 
 /// A hint for a user who was logged in and refused, by the protocol of the login.
@@ -125,18 +125,18 @@ pub fn of_denial(credential_store: &CredentialStore, by: &str, path: &str) -> Op
     match by {
         "ztn" => {
             let claims = credential_store.token().ok()??.claims?;
-            Some(remedy::another_token(&claims.scope, path))
+            Some(advice::another_token(&claims.scope, path))
         }
         "gsi" => {
             let identity = credential_store.identity().ok()??;
             (!identity.voms)
-                .then(|| format!("the proxy has no VOMS attributes: {}", remedy::MAKE_PROXY))
+                .then(|| format!("the proxy has no VOMS attributes: {}", advice::MAKE_PROXY))
         }
         "unix" | "host" => Some(format!(
             "the server has a user name without proof: {}; {}; or {}",
-            remedy::get_ticket(None),
-            remedy::MAKE_PROXY,
-            remedy::FETCH_TOKEN
+            advice::get_ticket(None),
+            advice::MAKE_PROXY,
+            advice::FETCH_TOKEN
         )),
         _ => None,
     }
@@ -154,14 +154,14 @@ mod tests {
 
     /// Tickets that a server refuses are made by a KDC; its words alone are not.
     #[test]
-    fn words_about_tickets_have_their_remedy() {
+    fn words_about_tickets_have_their_advice() {
         let credential_store = CredentialStore::empty();
         let of = |name: &str, why: &str, by_server| {
             let name = name.to_owned();
             let why = why.to_owned();
             of_login(&credential_store, &Skipped { name, why, by_server }, SystemTime::UNIX_EPOCH)
         };
-        for (words, remedy) in [
+        for (words, advice) in [
             ("Seckrb5: Unable to authenticate credentials; Request is a replay", "try again"),
             ("Seckrb5: Unable to authenticate credentials; Clock skew too great", "timedatectl"),
             (
@@ -170,7 +170,7 @@ mod tests {
             ),
         ] {
             let cause = of("krb5", words, true).unwrap();
-            assert!(cause.remedy.contains(remedy), "{words}: {cause:?}");
+            assert!(cause.advice.contains(advice), "{words}: {cause:?}");
         }
         // Reasons of this side, and of names that prove nothing, are complete.
         assert_eq!(of("krb5", "the Kerberos ticket is not there", false), None);

@@ -81,13 +81,13 @@ impl XrootdServer {
             _ => ErrorKind::Connection,
         };
         let may_be_a_slip = self.may_be_a_slip(error);
-        let (text, remedies) = self.explained(error);
+        let (text, advice) = self.explained(error);
         let said = Error::new(kind, self.with_user(kind, text))
             .retryable(may_be_a_slip || self.may_recover(error) || retry != HowToRetry::No)
             .with_source(&*self.name);
-        match remedies.is_empty() {
+        match advice.is_empty() {
             true => said,
-            false => said.with_advice(remedies),
+            false => said.with_advice(advice),
         }
     }
 
@@ -97,17 +97,17 @@ impl XrootdServer {
             return (error.to_string(), String::new());
         };
         let mut skipped = skipped.clone();
-        let mut remedies = Vec::new();
+        let mut advice = Vec::new();
         for refused in &mut skipped {
             if let Some(cause) =
                 causes::of_login(&self.credential_store, refused, SystemTime::now())
             {
                 refused.why.push_str(&format!(" ({})", cause.why));
-                remedies.push(cause.remedy);
+                advice.push(cause.advice);
             }
         }
         let offered = offered.clone();
-        (SessionError::NoAuthentication { offered, skipped }.to_string(), remedies.join("; or "))
+        (SessionError::NoAuthentication { offered, skipped }.to_string(), advice.join("; or "))
     }
 
     /// A refusal depends on who asks.
@@ -213,7 +213,7 @@ impl XrootdServer {
         let by = self.login.lock().as_ref().and_then(|login| login.by);
         let by = by.filter(|_| kind == ErrorKind::PermissionDenied);
         match by.and_then(|by| causes::of_denial(&self.credential_store, by, &url.path())) {
-            Some(remedy) => said.with_advice(remedy),
+            Some(advice) => said.with_advice(advice),
             None => said,
         }
     }

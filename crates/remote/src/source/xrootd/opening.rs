@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use credentials::{CredentialStore, Kind, Token, remedy};
+use credentials::{CredentialStore, Kind, Token, advice};
 use futures::future::BoxFuture;
 use secrecy::ExposeSecret;
 use tokio::task::spawn_blocking;
@@ -282,7 +282,7 @@ fn credential(
             }
             Ok(None) => Err(format!(
                 "no token was found; set BEARER_TOKEN_FILE, or {}",
-                remedy::FETCH_TOKEN
+                advice::FETCH_TOKEN
             )),
             Err(error) => Err(error.to_string()),
         },

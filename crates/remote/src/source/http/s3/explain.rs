@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use credentials::remedy;
+use credentials::advice;
 use hyper::StatusCode;
 
 use super::xml::Refusal;
@@ -115,7 +115,7 @@ fn skewed(ahead: Option<i64>) -> Error {
         _ => "this machine's clock differs too much from the server's".into(),
     };
     let error = Error::new(ErrorKind::Unauthenticated, text);
-    error.with_advice(remedy::SET_CLOCK)
+    error.with_advice(advice::SET_CLOCK)
 }
 
 fn denied(refusal: &Refusal, Asked { shown, purpose, .. }: Asked<'_>) -> Error {
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn each_cause_has_its_remedy() {
+    fn each_cause_has_its_advice() {
         let keys = Shown::Keys("[default] of ~/.aws/credentials");
         let past = Shown::Address(Some(Duration::from_secs(7260)));
         for (code, shown, kind, part) in [

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use credentials::x509::{Certificate, certificates};
-use credentials::{CredentialStore, Identity, remedy, x509};
+use credentials::{CredentialStore, Identity, advice, x509};
 use secrecy::SecretBox;
 use xrootd::auth::gsi::{GsiCredential, Peer, PublicKey, RANDOM_BYTES};
 
@@ -26,7 +26,7 @@ pub fn credential(
         format!(
             "no proxy in X509_USER_PROXY or /tmp/x509up_u{user}, and no certificate with an open \
              key in ~/.globus; {}",
-            remedy::MAKE_PROXY
+            advice::MAKE_PROXY
         )
     })?;
     // Says that the key is not one of RSA before a server is troubled with it.
