@@ -28,6 +28,7 @@ use crate::source::network::Network;
 use idle::IdleConnections;
 use memory::NearMemory;
 
+pub use crate::source::http::headers;
 pub use idle::CONNECTIONS_MAX;
 pub use metadata::{FileMetadata, PART_BYTES, PARTS};
 

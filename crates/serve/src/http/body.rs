@@ -12,6 +12,7 @@ use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 use hyper::header::{HeaderMap, HeaderValue};
 use percent_encoding::utf8_percent_encode;
+use remote::near::headers::ERROR;
 
 use super::incoming::FarRanges;
 use super::listing::Names;
@@ -58,9 +59,6 @@ impl SelectedEntries {
         trailers(self.answer.totals().into_iter().chain(error))
     }
 }
-
-/// The line with the reason why a stream has no end.
-pub const ERROR: &str = "farroot-error";
 
 /// A message in one line of a head: UTF-8 is encoded by percents, as in an address.
 fn line_of(message: &str) -> String {

@@ -21,11 +21,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use remote::near::headers::SELECTS;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio_util::io::InspectReader;
 
@@ -49,8 +50,6 @@ use crate::select::Selector;
 
 /// The format of the figures, which Prometheus requests by this name.
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// The line in answers of a server that selects entries, with the version of requests.
-const SELECTS: header::HeaderName = header::HeaderName::from_static("farroot-select");
 /// The least that hyper takes.
 const BUFFER_BYTES_MIN: usize = 8 << 10;
 
@@ -317,7 +316,7 @@ fn file_answer<B>(
         .or_insert(HeaderValue::from_static("application/octet-stream"));
     set(headers, header::ACCEPT_RANGES, "bytes");
     if serving.selects {
-        set(headers, SELECTS, "1");
+        set(headers, HeaderName::from_static(SELECTS), "1");
     }
     if let Some(date) = last_modified(&stat) {
         set(headers, header::LAST_MODIFIED, &date);

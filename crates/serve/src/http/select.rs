@@ -7,10 +7,11 @@ use std::sync::Arc;
 use engine::AnswerForm;
 use engine::near::BufferCompression;
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{self, HeaderMap};
+use hyper::header::{self, HeaderMap, HeaderName};
 use hyper::{Method, Request, Response, StatusCode};
 use percent_encoding::percent_decode;
 use remote::near::PARTS;
+use remote::near::headers::{CODING, DELAY, TRAILERS};
 use remote::{Error, ErrorKind};
 use tokio::time::timeout;
 
@@ -25,12 +26,6 @@ const PARAMETER: &str = "request=";
 const METADATA: &str = "metadata=";
 const PART: &str = "part=";
 const STREAM: &str = "application/vnd.apache.arrow.stream";
-/// The line with the seconds from the request until the first entries were ready.
-const DELAY: header::HeaderName = header::HeaderName::from_static("farroot-delay");
-/// The lines that follow a stream.
-const TRAILERS: &str = "farroot-delay, farroot-entries, farroot-selected, farroot-bytes, farroot-seconds, farroot-error";
-/// The coding of a stream that is compressed as a whole.
-const CODING: &str = "zstd";
 
 /// Whether a request wants entries. A file may be called so, too.
 pub fn is_asked<B>(request: &Request<B>) -> bool {
@@ -78,13 +73,13 @@ pub async fn answer(
             let entries = Rest::Selected(Box::new(SelectedEntries { answer, takes_trailers }));
             let mut answer = Response::new(Body::new(serving.clone(), entries));
             if !takes_trailers {
-                set(answer.headers_mut(), DELAY, &delay);
+                set(answer.headers_mut(), HeaderName::from_static(DELAY), &delay);
             }
             if is_coded {
                 set(answer.headers_mut(), header::CONTENT_ENCODING, CODING);
             }
             set(answer.headers_mut(), header::CONTENT_TYPE, STREAM);
-            set(answer.headers_mut(), header::TRAILER, TRAILERS);
+            set(answer.headers_mut(), header::TRAILER, &TRAILERS.join(", "));
             answer
         }
         Ok(Answering::Denied(denial)) => denied(serving, &denial),
@@ -119,7 +114,7 @@ async fn metadata(
 /// Clients that take trailers learn there of an error behind the types; those that take the coding
 /// and want buffers without compression get all of the stream compressed.
 fn form_for(headers: &HeaderMap) -> AnswerForm {
-    let names = |name: header::HeaderName, wanted: &str| {
+    let names = |name: HeaderName, wanted: &str| {
         let lines = headers.get_all(name).into_iter().filter_map(|line| line.to_str().ok());
         lines.flat_map(|line| line.split(',')).any(|one| one.trim().eq_ignore_ascii_case(wanted))
     };

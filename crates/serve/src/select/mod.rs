@@ -17,6 +17,7 @@ use engine::{AnswerForm, Engine, Gate, SelectBounds, Selected, SelectedStream};
 use futures::future::{BoxFuture, FutureExt};
 use mutex::Mutex;
 use remote::address::LentToken;
+use remote::near::headers;
 use remote::source::network::{Network, Stream};
 use remote::{Error, ErrorKind, Result};
 
@@ -298,11 +299,11 @@ impl Answer {
     pub fn totals(&self) -> [(&'static str, String); 5] {
         let totals = self.stream.totals();
         [
-            ("farroot-delay", format!("{:.6}", self.delay())),
-            ("farroot-entries", totals.entries.to_string()),
-            ("farroot-selected", totals.selected.to_string()),
-            ("farroot-bytes", totals.bytes.to_string()),
-            ("farroot-seconds", format!("{:.6}", totals.seconds)),
+            (headers::DELAY, format!("{:.6}", self.delay())),
+            (headers::ENTRIES, totals.entries.to_string()),
+            (headers::SELECTED, totals.selected.to_string()),
+            (headers::BYTES, totals.bytes.to_string()),
+            (headers::SECONDS, format!("{:.6}", totals.seconds)),
         ]
     }
 }

@@ -9,13 +9,14 @@ use std::ops::Range;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use hyper::header::{CONTENT_LENGTH, HeaderMap, HeaderName};
+use hyper::header::{CONTENT_LENGTH, HeaderMap};
 use hyper::{Method, Request, Response, StatusCode};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::answer::{Head, file_info, judge, may_be_any_range, may_be_their_number};
 use super::body::RequestBody;
 use super::director::{asks_who, entrusted, explained};
+use super::headers::SELECTS;
 use super::job::{Ask, Form, Job, Outcome, Question, Stop};
 use super::multipart::{Item, Multipart};
 use super::range::{ContentRange, RemainingRanges};
@@ -28,8 +29,6 @@ use crate::source::{
     BothEnds, ConnectionEvent, ConnectionTag, FileEnd, FileInfo, RequestTag, ServerTraits,
 };
 
-/// The line in answers of a server that selects entries.
-const SELECTS: HeaderName = HeaderName::from_static("farroot-select");
 /// So many bytes are read rather than reconnected for: as many as a cold connection carries in its
 /// first round trips.
 const DRAIN_BYTES_MAX: u64 = 256 << 10;

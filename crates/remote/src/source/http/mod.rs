@@ -30,6 +30,7 @@ mod connection;
 mod digest;
 mod director;
 mod exchange;
+pub mod headers;
 mod job;
 mod link;
 #[doc(hidden)]

@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use super::answer::judge;
 use super::body::{RequestBody, UploadBytes};
 use super::exchange::is_of_who_asks;
+use super::headers::{CODING, DELAY, ERROR};
 use super::server::HttpServer;
 use super::transport::Transport;
 use crate::address::Address;
@@ -26,12 +27,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::source::network::Network;
 use crate::source::servers::config_for;
 
-/// The line before or behind an answer with the seconds from the request until it had entries.
-const DELAY: &str = "farroot-delay";
-/// The line behind an answer that has no end, with the reason.
-const ERROR: &str = "farroot-error";
-/// The coding of an answer that is compressed as a whole.
-const CODING: &str = "zstd";
 /// Most bytes of an answer that a new connection of TCP sends in the first round trip, without its
 /// head: ten segments.
 pub const WINDOW_BYTES: usize = 13_000;
