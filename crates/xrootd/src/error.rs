@@ -38,6 +38,8 @@ pub enum ProtocolError {
     Unchecked,
     #[error("{status} does not answer {request}")]
     UnexpectedStatus { status: &'static str, request: &'static str },
+    #[error("the session's own path was given to another connection")]
+    OwnPath,
     #[error("{0} messages one after the other that answer nothing")]
     Chatter(u32),
 }

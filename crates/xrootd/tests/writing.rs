@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use crate::pair::{Pair, RTT, contents};
 use bytes::Bytes;
-use farroot_xrootd::client::{Answer, Client, ClientConfig, Event, RequestId};
+use farroot_xrootd::client::{Answer, Client, ClientConfig, Event, FileId, RequestId};
 use farroot_xrootd::error::{ErrorCode, Misuse, ProtocolError, RequestError};
 use farroot_xrootd::header::Handle;
 use farroot_xrootd::message::Request;
+use farroot_xrootd::message::bind::PathId;
 use farroot_xrootd::message::login::SessionId;
 use farroot_xrootd::message::open::OpenOptions;
 use farroot_xrootd::pages;
@@ -379,4 +380,106 @@ fn a_checksummed_write_must_not_be_answered_without_its_checksums() {
         _ => false,
     };
     assert!(pair.log.iter().any(unchecked), "{:?}", pair.log);
+}
+
+/// The requests that a client has sent since, as their codes and the paths of their bytes.
+fn sent(client: &mut Client, now: Duration) -> Vec<(u16, u8)> {
+    let mut bytes = Vec::new();
+    while let Some(part) = client.poll_transmit(now) {
+        bytes.extend_from_slice(&part);
+    }
+    // Bytes of writes on other paths do not follow their requests.
+    let request = |head: &[u8]| (u16::from_be_bytes([head[2], head[3]]), head[16]);
+    bytes.chunks(24).map(request).collect()
+}
+
+fn path_bytes(client: &mut Client, path: PathId) -> Vec<u8> {
+    std::iter::from_fn(|| client.poll_path(path)).flatten().collect()
+}
+
+fn done(stream: u16) -> Bytes {
+    [&stream.to_be_bytes()[..], &[0; 6]].concat().into()
+}
+
+/// Stream ids of the requests behind the ones that have been answered.
+fn with_two_paths() -> (Pair, FileId) {
+    let (mut pair, _) = writable(Handle::from_slot(0));
+    let (file, _) = pair.client.open_to_write(pair.now, "/new", NEW, 0o644);
+    pair.settle();
+    pair.client.add_path(PathId(1));
+    pair.client.add_path(PathId(2));
+    (pair, file)
+}
+
+const WRITE: u16 = 3019;
+const SYNC: u16 = 3016;
+const CLOSE: u16 = 3003;
+
+#[test]
+fn bytes_travel_on_the_emptiest_path_and_requests_do_not_overtake_them() {
+    let (mut pair, file) = with_two_paths();
+    let now = pair.now;
+    let bytes = contents(300_000);
+    let mut at = 0;
+    for length in [100_000, 120_000, 70_000, 10_000] {
+        pair.client.write(now, file, at, bytes.slice(at as usize..at as usize + length));
+        at += length as u64;
+    }
+    // A short write stays on the session's own connection: its bytes follow it.
+    let mut own = Vec::new();
+    while let Some(part) = pair.client.poll_transmit(now) {
+        own.extend_from_slice(&part);
+    }
+    assert_eq!(own.len(), 4 * 24 + 10_000);
+    let paths: Vec<u8> = own[..4 * 24].chunks(24).map(|head| head[16]).collect();
+    assert_eq!(paths, [1, 2, 1, 0]);
+    let first = u16::from_be_bytes([own[0], own[1]]);
+    assert_eq!(
+        path_bytes(&mut pair.client, PathId(1)),
+        [&bytes[..100_000], &bytes[220_000..290_000]].concat()
+    );
+    assert_eq!(path_bytes(&mut pair.client, PathId(2)), bytes[100_000..220_000]);
+
+    let sync = pair.client.sync(now, file);
+    let close = pair.client.close(now, file);
+    assert_eq!(sent(&mut pair.client, now), [], "bytes are on their way");
+    for (path, stream) in [(1, first), (2, first + 1), (0, first + 3)] {
+        pair.client.handle_path_bytes(now, PathId(path), done(stream)).unwrap();
+        assert_eq!(sent(&mut pair.client, now), []);
+    }
+    // The last answer, byte by byte.
+    for byte in done(first + 2) {
+        assert_eq!(sent(&mut pair.client, now), []);
+        pair.client.handle_path_bytes(now, PathId(1), vec![byte].into()).unwrap();
+    }
+    let codes: Vec<u16> = sent(&mut pair.client, now).into_iter().map(|(code, _)| code).collect();
+    assert_eq!(codes, [SYNC, CLOSE]);
+    let _ = (sync, close);
+}
+
+/// Bytes that replace others must arrive behind them.
+#[test]
+fn bytes_that_replace_others_take_their_path_or_wait() {
+    let (mut pair, file) = with_two_paths();
+    let now = pair.now;
+    let bytes = contents(200_000);
+    pair.client.write(now, file, 0, bytes.slice(..100_000));
+    pair.client.write(now, file, 100_000, bytes.slice(100_000..));
+    pair.client.write(now, file, 150_000, bytes.slice(..10));
+    assert_eq!(sent(&mut pair.client, now), [(WRITE, 1), (WRITE, 2), (WRITE, 2)]);
+    pair.client.write(now, file, 99_000, bytes.slice(..2_000));
+    assert_eq!(sent(&mut pair.client, now), [], "it replaces bytes on both");
+}
+
+#[test]
+fn a_session_ends_with_one_of_its_paths() {
+    let (mut pair, file) = with_two_paths();
+    let now = pair.now;
+    let write = pair.client.write(now, file, 0, contents(100_000));
+    pair.client.handle_path_eof(now, PathId(9));
+    assert!(!pair.client.is_closed(), "no path of this session");
+    pair.client.handle_path_eof(now, PathId(1));
+    assert!(pair.client.is_closed());
+    let failed = |event| matches!(event, Event::Failed { request, .. } if request == write);
+    assert!(std::iter::from_fn(|| pair.client.poll_event()).any(failed));
 }

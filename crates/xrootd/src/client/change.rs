@@ -10,11 +10,12 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::event::{Answer, FileId, RequestId};
-use super::streams::{BodyKind, Owner};
+use super::streams::Owner;
 use super::{Client, TaskKind};
 use crate::Time;
 use crate::error::{ErrorCode, Misuse, ProtocolError, RequestError, ServerError};
 use crate::header::{Handle, RequestHeader, StreamId};
+use crate::message::bind::PathId;
 use crate::message::pgwrite::BadPages;
 use crate::message::{Close, Message, Pgwrite, Sync, Truncate, Write};
 use crate::pages::{self, PAGE_BYTES};
@@ -45,6 +46,8 @@ pub(super) struct WritePart {
     pub bytes: Bytes,
     /// With a checksum of every page.
     pub checked: bool,
+    /// The path on which the bytes have left.
+    pub path: PathId,
     /// Pages that came damaged and are sent again one after the other.
     bad: VecDeque<Range<u64>>,
     retries: u32,
@@ -70,6 +73,17 @@ pub(super) enum ChangeOutcome {
 }
 
 impl WritePart {
+    /// Whether both write some of the same bytes.
+    pub fn overlaps(&self, other: &WritePart) -> bool {
+        let end = |part: &WritePart| part.offset.saturating_add(part.bytes.len() as u64);
+        self.offset < end(other) && other.offset < end(self)
+    }
+
+    /// Whether only damaged pages of it are to be sent.
+    pub fn repairs(&self) -> bool {
+        !self.bad.is_empty()
+    }
+
     /// How long the list of bad pages can be, bytes.
     fn said_max(&self) -> usize {
         BAD_PAGE_BYTES + (self.bytes.len() / PAGE_BYTES as usize + 2) * BAD_PAGE_BYTES
@@ -131,7 +145,8 @@ impl Client {
     ) -> RequestId {
         let bad = VecDeque::new();
         let said = Vec::new();
-        let piece = WritePart { offset, bytes, checked, bad, retries: 0, said };
+        let path = PathId::OWN;
+        let piece = WritePart { offset, bytes, checked, path, bad, retries: 0, said };
         self.change(now, file, Change::Write(piece))
     }
 
@@ -156,12 +171,13 @@ impl Client {
         id
     }
 
-    /// Puts a change on the wire under a handle.
+    /// Puts a change on the wire under a handle, its bytes on a path.
     pub(super) fn put_change(
         &mut self,
         id: RequestId,
         change: &Change,
         handle: Handle,
+        path: PathId,
     ) -> Option<StreamId> {
         let mut parameters = [0; 16];
         let mut none = Vec::new();
@@ -184,18 +200,19 @@ impl Client {
                     Some(page) => (page.start, piece.part(page), Pgwrite::RETRY),
                     None => (piece.offset, piece.bytes.clone(), 0),
                 };
-                let request = Pgwrite { handle, offset, path: 0, flags, pages: Bytes::new() };
+                let pages = Bytes::new();
+                let request = Pgwrite { handle, offset, path: path.0, flags, pages };
                 request.encode(&mut parameters, &mut none);
                 (Pgwrite::CODE, pages::encode(offset, &bytes).into())
             }
             Change::Write(piece) => {
                 let offset = piece.offset;
                 let bytes = Bytes::new();
-                Write { handle, offset, path: 0, bytes }.encode(&mut parameters, &mut none);
+                Write { handle, offset, path: path.0, bytes }.encode(&mut parameters, &mut none);
                 (Write::CODE, piece.bytes.clone())
             }
         };
-        self.put_with_body(Owner::Request(id), BodyKind::Control, |stream| {
+        self.put_with_body(Owner::Request(id), path, |stream| {
             let length = body.len() as u32;
             (RequestHeader { stream, code, parameters, length }, body)
         })

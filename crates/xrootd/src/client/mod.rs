@@ -23,6 +23,7 @@ use crate::codec::Outbox;
 use crate::error::{Misuse, ProtocolError, READ_BYTES_MAX, RequestError, SessionError};
 use crate::frame::FrameReader;
 use crate::header::{ResponseHeader, StreamId};
+use crate::message::bind::PathId;
 use crate::message::dirlist::DirlistOptions;
 use crate::message::handshake::Greeting;
 use crate::message::locate::LocateOptions;
@@ -45,6 +46,7 @@ mod event;
 mod fetch;
 mod files;
 mod opens;
+mod paths;
 mod send;
 mod session;
 mod signing;
@@ -52,12 +54,14 @@ mod streams;
 
 pub use change::WRITE_BYTES_MAX;
 pub use event::{Answer, Event, FileId, HowToRetry, RequestId, ServerInfo};
+pub use paths::{BindStep, Binding};
 
 use authenticate::Authenticating;
 use change::{Change, Guess};
 use encryption::Encryption;
 use fetch::{FileRange, ReadKind, Receiving};
 use files::{Files, State};
+use paths::Path;
 use signing::Signing;
 use streams::{Owner, Streams};
 
@@ -176,6 +180,7 @@ pub struct Client {
     machine: Machine<ClientState, ClientStep>,
     frames: FrameReader<ResponseHeader>,
     outbox: Outbox,
+    paths: BTreeMap<PathId, Path>,
     events: VecDeque<Event>,
     sent: VecDeque<RequestId>,
     streams: Streams,
@@ -220,6 +225,7 @@ impl Client {
             machine: Machine::client(),
             frames: FrameReader::new(),
             outbox: Outbox::default(),
+            paths: BTreeMap::new(),
             events: VecDeque::new(),
             sent: VecDeque::new(),
             streams: Streams::new(),

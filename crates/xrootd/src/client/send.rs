@@ -14,6 +14,7 @@ use super::{Client, TaskKind};
 use crate::Time;
 use crate::error::{Misuse, RequestError, SessionError};
 use crate::header::{Handle, RequestHeader, StreamId};
+use crate::message::bind::PathId;
 use crate::message::open::OpenOptions;
 use crate::message::pgread::PgreadArguments;
 use crate::message::readv::Segment;
@@ -22,11 +23,12 @@ use crate::response::Redirect;
 use crate::states::ClientState;
 
 /// Whether a request could leave.
-enum Sent {
+pub(super) enum Sent {
     /// It left, was answered without the server, or waits for an open.
     Yes,
-    /// All stream ids are in use.
-    NoStream,
+    /// All stream ids are in use, or bytes that it may not overtake are on other paths. Those
+    /// behind it wait, too.
+    NotYet,
 }
 
 /// Why a read cannot name its file.
@@ -53,7 +55,7 @@ impl Client {
         }
         while self.may_send() {
             let Some(id) = self.ready.pop_front() else { return };
-            if let Sent::NoStream = self.send(id) {
+            if let Sent::NotYet = self.send(id) {
                 self.ready.push_front(id);
                 return;
             }
@@ -122,6 +124,7 @@ impl Client {
         match self.files.get(file).map(|file| &file.state) {
             // It is sent when the open has been answered.
             Some(State::Opening { .. }) => Sent::Yes,
+            Some(State::Open { .. }) if self.would_overtake() => Sent::NotYet,
             Some(&State::Open { handle, .. }) => {
                 let close = Close { handle };
                 let sent = self.launch(id, BodyKind::Control, |stream| close.frame(stream));
@@ -215,8 +218,14 @@ impl Client {
             }
             Err(unknown) => return self.hold_back(id, unknown),
         };
-        let Some(stream) = self.put_change(id, &change, known.handle) else {
-            return Sent::NoStream;
+        let path = match &change {
+            Change::Write(_) if known.guessed => Some(PathId::OWN),
+            Change::Write(piece) => self.path_for(piece),
+            _ => (!self.would_overtake()).then_some(PathId::OWN),
+        };
+        let Some(path) = path else { return Sent::NotYet };
+        let Some(stream) = self.put_change(id, &change, known.handle, path) else {
+            return Sent::NotYet;
         };
         self.note_launch(id, stream);
         if known.guessed
@@ -224,8 +233,13 @@ impl Client {
         {
             file.speculative.push(id);
         }
-        if let Some(TaskKind::Change { guess, .. }) = self.tasks.get_mut(&id).map(|t| &mut t.kind) {
+        if let Some(TaskKind::Change { change, guess, .. }) =
+            self.tasks.get_mut(&id).map(|t| &mut t.kind)
+        {
             *guess = if known.guessed { Guess::Open(None) } else { Guess::None };
+            if let Change::Write(piece) = change {
+                piece.path = path;
+            }
         }
         Sent::Yes
     }
@@ -274,7 +288,7 @@ impl Client {
         frame: impl FnOnce(StreamId) -> Vec<u8>,
     ) -> Sent {
         let Some(stream) = self.put(Owner::Request(id), kind, frame) else {
-            return Sent::NoStream;
+            return Sent::NotYet;
         };
         self.note_launch(id, stream);
         Sent::Yes
@@ -306,19 +320,23 @@ impl Client {
         Some(stream)
     }
 
-    /// Puts a header and its body on the wire under a new stream id, the body without a copy.
+    /// Puts a header and its body on the wire under a new stream id, the body without a copy and on
+    /// a path.
     pub(super) fn put_with_body(
         &mut self,
         owner: Owner,
-        kind: BodyKind,
+        path: PathId,
         frame: impl FnOnce(StreamId) -> (RequestHeader, Bytes),
     ) -> Option<StreamId> {
-        let stream = self.allocate(owner, kind)?;
+        let stream = self.allocate(owner, BodyKind::Control)?;
         let (header, body) = frame(stream);
         let header = header.encode();
         self.sign(&header, &body);
         self.outbox.put(&header);
-        self.outbox.put_body(body);
+        match self.paths.get_mut(&path) {
+            Some(path) => path.put_body(body),
+            None => self.outbox.put_body(body),
+        }
         Some(stream)
     }
 

@@ -17,7 +17,7 @@ use crate::response::{Redirect, decode_wait};
 use crate::states::{ClientState, ClientStep};
 
 /// The protocol version that the client speaks: 5.2.0.
-const CLIENT_VERSION: u32 = 0x520;
+pub(super) const CLIENT_VERSION: u32 = 0x520;
 
 /// How often kXR_protocol is asked for the sake of the answers' packets, where the beginning of TLS
 /// follows at once. Behind TLS's handshake xrootd answers in eleven packets up to a file's first

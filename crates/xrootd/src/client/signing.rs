@@ -49,6 +49,11 @@ impl Signing {
         self.key = Some(key);
     }
 
+    /// Whether some requests are signed.
+    pub fn is_on(&self) -> bool {
+        self.key.is_some() && self.level > 0
+    }
+
     /// The kXR_sigver request in front of a request, if that is to be signed.
     pub fn sign(&mut self, header: &[u8; RequestHeader::BYTES], body: &[u8]) -> Option<Vec<u8>> {
         let request = RequestHeader::decode(header).ok()?;

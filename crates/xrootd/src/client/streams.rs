@@ -12,7 +12,7 @@ use crate::frame::Body;
 use crate::header::{ResponseHeader, Status, StreamId};
 
 /// Largest control answer, bytes.
-const CONTROL_BYTES_MAX: u64 = 1 << 20;
+pub(super) const CONTROL_BYTES_MAX: u64 = 1 << 20;
 /// Largest directory listing and attention message, bytes.
 const LISTING_BYTES_MAX: u64 = 16 << 20;
 

@@ -13,9 +13,14 @@ pub struct Bind {
     pub session: SessionId,
 }
 
-/// The answer: the number by which reads name the path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The answer: the number by which reads and writes name the path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PathId(pub u8);
+
+impl PathId {
+    /// The session's own connection.
+    pub const OWN: PathId = PathId(0);
+}
 
 impl Message for Bind {
     const CODE: u16 = 3024;
