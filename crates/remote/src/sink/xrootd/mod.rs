@@ -33,6 +33,18 @@ use crate::source::xrootd::asking::{
 const EARLY_BYTES: u64 = 1 << 20;
 /// Bytes of a write: they cost the server one request, and are the least that is sent again.
 const WRITE_BYTES: usize = 1 << 20;
+/// Connections for the bytes of a large file: a network may limit each of them.
+const PATHS_MAX: usize = 12;
+/// They are asked for where one connection, at its speed, takes longer than this for the rest; or
+/// has taken longer, where the size is not known.
+const ALONE_MAX: Duration = Duration::from_secs(3);
+/// For so long an upload waits for these connections, which may come later.
+const PATHS_TIMEOUT: Duration = Duration::from_secs(2);
+/// Connections that were lost after which the bytes travel on one.
+const LOSSES_MAX: u32 = 2;
+/// Bytes of each write up to that place in the file.
+const SHORT_BYTES: usize = 128 << 10;
+const SHORT_UNTIL: u64 = 2 << 20;
 /// Between two tries to reach a server that was lost.
 const PAUSE: Duration = Duration::from_millis(200);
 /// Tries to reach a server that has never answered.
@@ -61,6 +73,13 @@ struct Writing {
     /// The size of the earlier file, bytes.
     before: u64,
     replaced: bool,
+    /// Bytes of the whole file, where that is known.
+    size: Option<u64>,
+    /// Connections that carry bytes beside the first, once the present one was asked for them.
+    paths: Option<usize>,
+    /// Bytes that were sent, but not those that were sent again.
+    sent_bytes: u64,
+    losses: u32,
     /// Writes that the server has not confirmed, in the order in which they were sent.
     sent: VecDeque<SentPiece>,
     in_flight: u64,
@@ -79,7 +98,14 @@ struct SentPiece {
     bytes: Bytes,
     /// Since the file was begun.
     at: Duration,
-    outlook: Outlook,
+    state: PieceState,
+}
+
+enum PieceState {
+    /// The server has not answered.
+    Pending(Outlook),
+    Confirmed,
+    Failed(RequestFailure),
 }
 
 /// How far the file is.
@@ -104,7 +130,9 @@ impl XrootdFile {
                 update | make | whole
             }
         };
-        XrootdFile { file: Some(Writing::begin(place, open | OpenOptions::RETSTAT)) }
+        let mut file = Writing::begin(place, open | OpenOptions::RETSTAT);
+        file.size = options.size;
+        XrootdFile { file: Some(file) }
     }
 
     /// Opens a file to write behind its end; also says where that is.
@@ -183,6 +211,10 @@ impl Writing {
             opening,
             before: 0,
             replaced: false,
+            size: None,
+            paths: None,
+            sent_bytes: 0,
+            losses: 0,
             sent: VecDeque::new(),
             in_flight: 0,
             window: Window::default(),
@@ -209,14 +241,7 @@ impl Writing {
             self.flush().await?;
         }
         if bytes.len() >= WRITE_BYTES / 2 {
-            let mut at = offset;
-            for start in (0..bytes.len()).step_by(WRITE_BYTES) {
-                let piece = bytes.slice(start..bytes.len().min(start + WRITE_BYTES));
-                let next = at + piece.len() as u64;
-                self.send(at, piece).await?;
-                at = next;
-            }
-            return Ok(());
+            return self.send_all(offset, bytes).await;
         }
         if self.gathered.is_empty() {
             self.gathered_at = offset;
@@ -231,7 +256,27 @@ impl Writing {
             return Ok(());
         }
         let bytes = self.gathered.split().freeze();
-        self.send(self.gathered_at, bytes).await
+        self.send_all(self.gathered_at, bytes).await
+    }
+
+    /// Bytes of the next write. The first ones are short, so that their answers soon show how fast
+    /// the connection is.
+    fn piece_bytes(&self) -> usize {
+        match self.sent_bytes {
+            ..SHORT_UNTIL => SHORT_BYTES,
+            _ => WRITE_BYTES,
+        }
+    }
+
+    /// Sends bytes in pieces.
+    async fn send_all(&mut self, mut offset: u64, mut bytes: Bytes) -> Result<()> {
+        while !bytes.is_empty() {
+            let piece = bytes.split_to(bytes.len().min(self.piece_bytes()));
+            let next = offset + piece.len() as u64;
+            self.send(offset, piece).await?;
+            offset = next;
+        }
+        Ok(())
     }
 
     /// Sends bytes once there is room for them among those that are on their way.
@@ -240,41 +285,111 @@ impl Writing {
         if self.is_asked() && self.in_flight + count > EARLY_BYTES {
             self.opened().await?;
         }
-        while self.in_flight > 0 && self.in_flight + count > self.window.bytes() {
+        self.sent_bytes += count;
+        if self.is_slow() {
+            self.add_paths().await;
+        }
+        self.note_confirmed();
+        while self.in_flight > 0 && self.in_flight + count > self.window() {
             self.confirm_first().await?;
         }
         let question = FileRequest::Write { offset, bytes: bytes.clone() };
         let at = self.begun.elapsed();
-        let outlook = self.asking.ask(question);
-        self.sent.push_back(SentPiece { offset, bytes, at, outlook });
+        let state = PieceState::Pending(self.asking.ask(question));
+        self.sent.push_back(SentPiece { offset, bytes, at, state });
         self.in_flight += count;
         Ok(())
+    }
+
+    /// Bytes that may be on their way: of each further connection one write more, which waits for
+    /// the one before it.
+    fn window(&self) -> u64 {
+        self.window.bytes() + (self.paths.unwrap_or(0) * WRITE_BYTES) as u64
+    }
+
+    /// Whether the connection has become no faster for a while, and is slow for what is left.
+    fn is_slow(&self) -> bool {
+        let Some(rate) = self.window.steady_rate() else { return false };
+        match self.size {
+            Some(size) => {
+                size.saturating_sub(self.sent_bytes) as f64 > rate * ALONE_MAX.as_secs_f64()
+            }
+            None => self.begun.elapsed() > ALONE_MAX,
+        }
+    }
+
+    /// Asks for further connections, once on each that is made.
+    async fn add_paths(&mut self) {
+        let most = PATHS_MAX.min(self.place.connections_max());
+        if self.paths.is_some() || self.losses >= LOSSES_MAX || most < 2 {
+            return;
+        }
+        let outlook = self.asking.ask(FileRequest::AddPaths(most));
+        let settled = tokio::time::timeout(PATHS_TIMEOUT, self.asking.reply(outlook)).await;
+        self.paths = match settled {
+            Ok(Ok(Reply::Paths(count))) => Some(count),
+            _ => Some(0),
+        };
     }
 
     fn is_asked(&self) -> bool {
         matches!(self.opening, Opening::Asked(_))
     }
 
+    /// Takes the answers that are there. On several connections they come in any order.
+    fn note_confirmed(&mut self) {
+        let now = self.begun.elapsed();
+        for piece in &mut self.sent {
+            let PieceState::Pending(outlook) = &mut piece.state else { continue };
+            match outlook.try_recv() {
+                Ok(Ok(_)) => {
+                    piece.state = PieceState::Confirmed;
+                    let bytes = piece.bytes.len() as u64;
+                    self.in_flight -= bytes;
+                    self.window.confirmed(piece.at, now, bytes);
+                }
+                Ok(Err(failure)) => piece.state = PieceState::Failed(failure),
+                // The reason is heard where the piece is waited for.
+                Err(_) => {}
+            }
+        }
+        while let Some(SentPiece { state: PieceState::Confirmed, .. }) = self.sent.front() {
+            if let Some(piece) = self.sent.pop_front() {
+                self.note_safe(&piece);
+            }
+        }
+    }
+
+    /// The server has all bytes up to the end of a piece.
+    fn note_safe(&mut self, piece: &SentPiece) {
+        let end = piece.offset + piece.bytes.len() as u64;
+        if piece.offset <= self.confirmed {
+            self.confirmed = self.confirmed.max(end);
+        }
+    }
+
     /// Waits until the server has confirmed the oldest write.
     async fn confirm_first(&mut self) -> Result<()> {
         self.opened().await?;
-        let Some(SentPiece { offset, bytes, at, outlook }) = self.sent.pop_front() else {
-            return Ok(());
+        self.note_confirmed();
+        let Some(mut piece) = self.sent.pop_front() else { return Ok(()) };
+        let answer = match std::mem::replace(&mut piece.state, PieceState::Confirmed) {
+            PieceState::Pending(outlook) => self.asking.reply(outlook).await.map(drop),
+            PieceState::Failed(failure) => Err(failure),
+            PieceState::Confirmed => Ok(()),
         };
-        match self.asking.reply(outlook).await {
-            Ok(_) => {
-                let end = offset + bytes.len() as u64;
-                self.in_flight -= bytes.len() as u64;
-                self.window.confirmed(at, self.begun.elapsed(), bytes.len() as u64);
-                if offset <= self.confirmed {
-                    self.confirmed = self.confirmed.max(end);
-                }
+        match answer {
+            Ok(()) => {
+                let bytes = piece.bytes.len() as u64;
+                self.in_flight -= bytes;
+                self.window.confirmed(piece.at, self.begun.elapsed(), bytes);
+                self.note_safe(&piece);
                 Ok(())
             }
             Err(RequestFailure::Lost(error)) => {
                 // That write is sent again with the rest.
-                let outlook = tokio::sync::oneshot::channel().1;
-                self.sent.push_front(SentPiece { offset, bytes, at, outlook });
+                piece.state = PieceState::Pending(tokio::sync::oneshot::channel().1);
+                self.sent.push_front(piece);
                 self.recover(error).await
             }
             Err(refusal) => Err(refused(refusal)),
@@ -298,7 +413,7 @@ impl Writing {
                     self.opening = Opening::Open;
                     return Ok(stat.map(|stat| stat.size));
                 }
-                Ok(Reply::Done(_)) => {}
+                Ok(Reply::Done(_) | Reply::Paths(_)) => {}
                 Err(RequestFailure::Elsewhere(url)) => {
                     self.place.go_to(url)?;
                     self.connect();
@@ -324,6 +439,7 @@ impl Writing {
         self.session = self.asking.session().or(self.session);
         self.asking = self.place.connect();
         self.connections += 1;
+        self.paths = None;
     }
 
     /// Asks the present connection for the file, and for all that is not confirmed.
@@ -340,14 +456,19 @@ impl Writing {
     /// Sends all bytes that are not confirmed.
     fn send_again(&mut self) {
         for piece in &mut self.sent {
+            if matches!(piece.state, PieceState::Confirmed) {
+                continue;
+            }
             let question = FileRequest::Write { offset: piece.offset, bytes: piece.bytes.clone() };
-            (piece.at, piece.outlook) = (self.begun.elapsed(), self.asking.ask(question));
+            piece.at = self.begun.elapsed();
+            piece.state = PieceState::Pending(self.asking.ask(question));
         }
     }
 
     /// The connection is lost: connects again, and goes on where it was.
     async fn recover(&mut self, mut why: Error) -> Result<()> {
         let until = Instant::now() + self.place.retry_timeout();
+        self.losses += 1;
         let mut tries = 0;
         while why.is_retryable() && Instant::now() < until {
             self.connect();
@@ -412,7 +533,7 @@ impl Writing {
         };
         match self.asking.reply(outlook).await? {
             Reply::Opened(stat) => Ok(stat),
-            Reply::Done(_) => Ok(None),
+            Reply::Done(_) | Reply::Paths(_) => Ok(None),
         }
     }
 

@@ -70,6 +70,11 @@ impl UploadPlace {
         self.config.retry_timeout
     }
 
+    /// Most connections to one server.
+    pub fn connections_max(&self) -> usize {
+        self.config.connections_max as usize
+    }
+
     /// A connection to where the file is written.
     pub fn connect(&self) -> Asking {
         let server = self.server.clone();

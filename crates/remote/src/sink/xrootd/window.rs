@@ -10,14 +10,23 @@ use std::time::Duration;
 
 /// Bytes that may always be on their way.
 const LEAST: u64 = 4 << 20;
+/// While the connection becomes faster, so many times the bytes of a round trip: requests for
+/// further connections wait behind them.
+const GROWTH: u64 = 4;
+/// And at least, until the first confirmations.
+const FIRST: u64 = 1 << 20;
 /// And at most: a link of 2 Gbit/s that is 130 ms away.
 const MOST: u64 = 32 << 20;
-/// Before the first confirmation: enough until TCP's window is as wide.
-const FIRST: u64 = 16 << 20;
 /// On their way are so many quarters of the bytes that the server confirms in that time.
 const QUARTERS: u64 = 5;
 /// A rate counts for so many round trips.
 const TRIPS: u32 = 8;
+/// A connection is steady when so many round trips in a row have each brought hardly more than the
+/// one before, and so many bytes are confirmed.
+const STEADY_TRIPS: u32 = 3;
+const STEADY_BYTES: u64 = 1 << 20;
+/// Shorter times are no measure of a rate.
+const TRIP_MIN: Duration = Duration::from_millis(20);
 
 /// The window of one file.
 #[derive(Debug, Default)]
@@ -28,13 +37,61 @@ pub struct Window {
     confirmed: VecDeque<(Duration, u64)>,
     /// The most that a round trip has brought lately, and when.
     best: VecDeque<(Duration, u64)>,
+    growth: Growth,
+}
+
+/// Whether a connection becomes faster, by the bytes that each round trip brings.
+#[derive(Debug, Default)]
+struct Growth {
+    /// When the present round trip began, and the bytes that it has brought.
+    begun: Option<Duration>,
+    bytes: u64,
+    all_bytes: u64,
+    /// Bytes of the round trip before, and how long it took.
+    before: Option<(u64, Duration)>,
+    /// Round trips in a row that have brought hardly more than the one before.
+    steady: u32,
+}
+
+impl Growth {
+    fn confirmed(&mut self, now: Duration, bytes: u64, trip: Duration) {
+        let begun = *self.begun.get_or_insert(now);
+        self.all_bytes += bytes;
+        let took = now.saturating_sub(begun);
+        if took < trip.max(TRIP_MIN) {
+            self.bytes += bytes;
+            return;
+        }
+        if let Some((before, _)) = self.before {
+            let grows = self.bytes > before + before / 4;
+            self.steady = if grows { 0 } else { self.steady + 1 };
+        }
+        self.before = Some((self.bytes, took));
+        self.begun = Some(now);
+        self.bytes = bytes;
+    }
+
+    /// Bytes a second, once the connection becomes no faster.
+    fn steady_rate(&self) -> Option<f64> {
+        let (bytes, took) = self.before?;
+        let is_steady = self.steady >= STEADY_TRIPS && self.all_bytes >= STEADY_BYTES;
+        is_steady.then(|| bytes as f64 / took.as_secs_f64())
+    }
 }
 
 impl Window {
     /// The limit, bytes.
     pub fn bytes(&self) -> u64 {
         let Some((_, best)) = self.best.front() else { return FIRST };
-        (best / 4).saturating_mul(QUARTERS).clamp(LEAST, MOST)
+        match self.steady_rate() {
+            Some(_) => (best / 4).saturating_mul(QUARTERS).clamp(LEAST, MOST),
+            None => best.saturating_mul(GROWTH).clamp(FIRST, MOST),
+        }
+    }
+
+    /// Bytes a second that the server confirms, once that has become no more for a while.
+    pub fn steady_rate(&self) -> Option<f64> {
+        self.growth.steady_rate()
     }
 
     /// At `now`, a time since any beginning, the server has confirmed `bytes` that were sent at
@@ -43,6 +100,7 @@ impl Window {
         let took = now.saturating_sub(sent);
         let trip = self.trip.map_or(took, |trip| trip.min(took));
         self.trip = Some(trip);
+        self.growth.confirmed(now, bytes, trip);
         let all = self.confirmed.back().map_or(0, |(_, all)| *all) + bytes;
         self.confirmed.push_back((now, all));
         while self.confirmed.get(1).is_some_and(|(at, _)| now.saturating_sub(*at) >= trip) {

@@ -16,6 +16,7 @@ use xrootd::message::stat::StatInfo;
 
 use super::XrootdServer;
 use super::converse::Caller;
+use super::paths::Paths;
 use super::redirect::redirected;
 use crate::address::Address;
 use crate::clock::Clock;
@@ -30,17 +31,29 @@ const FOLDER_MODE: u16 = 0o755;
 /// Requests. All but those with paths are about the file that was opened last.
 #[derive(Debug)]
 pub enum FileRequest {
-    Open { path: String, options: OpenOptions },
-    Write { offset: u64, bytes: Bytes },
+    Open {
+        path: String,
+        options: OpenOptions,
+    },
+    Write {
+        offset: u64,
+        bytes: Bytes,
+    },
     Sync,
     Truncate(u64),
     Close,
     Checksum(String),
-    Move { from: String, to: String },
+    Move {
+        from: String,
+        to: String,
+    },
     Remove(String),
     MakeFolder(String),
     RemoveFolder(String),
     EndSession(SessionId),
+    /// Further connections for the bytes of writes, so many at the most. Answered once each is up
+    /// or refused.
+    AddPaths(usize),
 }
 
 /// The answer to a request.
@@ -48,6 +61,8 @@ pub enum FileRequest {
 pub enum Reply {
     Opened(Option<StatInfo>),
     Done(Answer),
+    /// So many further connections carry bytes.
+    Paths(usize),
 }
 
 /// Why a request has no good answer.
@@ -106,6 +121,7 @@ impl Asking {
         let shared = Arc::<Mutex<Shared>>::default();
         let known = shared.clone();
         tokio::spawn(async move {
+            let paths = Paths::new(server.clone());
             let begin = |client| OneFile {
                 client,
                 clock: Clock::start(),
@@ -115,6 +131,8 @@ impl Asking {
                 file: None,
                 waiting: BTreeMap::new(),
                 shared: known.clone(),
+                paths,
+                paths_wanted: None,
                 notes,
             };
             let ended = server.converse_with(begin).await;
@@ -162,6 +180,9 @@ struct OneFile {
     file: Option<FileId>,
     waiting: BTreeMap<RequestId, oneshot::Sender<Answered<Reply>>>,
     shared: Arc<Mutex<Shared>>,
+    paths: Paths,
+    /// Who waits for the paths.
+    paths_wanted: Option<oneshot::Sender<Answered<Reply>>>,
     notes: Notes,
 }
 
@@ -193,10 +214,27 @@ impl OneFile {
             (FileRequest::MakeFolder(path), _) => client.mkdir(now, &path, FOLDER_MODE),
             (FileRequest::RemoveFolder(path), _) => client.rmdir(now, &path),
             (FileRequest::EndSession(session), _) => client.endsess(now, session),
+            (FileRequest::AddPaths(count), _) => {
+                if let Some(session) = client.session_id() {
+                    self.paths.add(count, session, client.is_encrypted());
+                }
+                self.paths_wanted = Some(sender);
+                return;
+            }
             // The caller receives the error that there was no answer.
             (_, None) => return,
         };
         self.waiting.insert(id, sender);
+    }
+
+    /// Passes on the bytes for the paths, and tells who waits for those.
+    fn serve_paths(&mut self) {
+        self.paths.send_from(&mut self.client);
+        if self.paths.are_settled()
+            && let Some(sender) = self.paths_wanted.take()
+        {
+            let _ = sender.send(Ok(Reply::Paths(self.paths.count())));
+        }
     }
 
     fn end(&mut self, request: RequestId, reply: Answered<Reply>) {
@@ -220,11 +258,20 @@ impl Caller for OneFile {
             self.ask(question, sender);
         }
         while self.client.poll_sent().is_some() {}
+        self.serve_paths();
     }
 
     async fn ask_next(&mut self) -> bool {
-        let Some((question, sender)) = self.inbox.recv().await else { return false };
-        self.ask(question, sender);
+        tokio::select! {
+            question = self.inbox.recv() => {
+                let Some((question, sender)) = question else { return false };
+                self.ask(question, sender);
+            }
+            event = self.paths.next() => {
+                let now = self.clock.now();
+                self.paths.take(event, &mut self.client, now);
+            }
+        }
         true
     }
 

@@ -11,6 +11,7 @@ mod locate;
 mod logins;
 mod opening;
 mod pages;
+mod paths;
 mod redirect;
 mod remembered;
 mod session;

@@ -3,6 +3,7 @@
 mod cut;
 mod http;
 mod odd;
+mod slow;
 mod xrootd;
 
 use std::collections::BTreeMap;

@@ -14,15 +14,15 @@ use crate::over_tcp;
 use crate::peers::{Process, xrootd};
 
 /// A server to which may be written.
-struct Place {
+pub struct Place {
     _directory: TempDir,
     server: Process,
     data: PathBuf,
-    origin: String,
+    pub origin: String,
 }
 
 impl Place {
-    fn start() -> Option<Place> {
+    pub fn start() -> Option<Place> {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         let data = root.join("data");
@@ -32,7 +32,7 @@ impl Place {
         Some(Place { _directory: directory, server, data, origin })
     }
 
-    fn read(&self, name: &str) -> Vec<u8> {
+    pub fn read(&self, name: &str) -> Vec<u8> {
         fs::read(self.data.join(name)).unwrap_or_default()
     }
 }
