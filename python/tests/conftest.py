@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,6 +37,15 @@ FIRST = [
     *("corpus", "damaged", "merge_ntuples", "merge_sums", "odd_xrootd", "package"),
     *("root_experiments", "seeded", "seeded_ntuple", "skim_define", "skim_ntuples", "types"),
 ]
+
+
+def pytest_configure() -> None:
+    # Behind `nohup` or a script's `&` these are ignored, and would be by every child that a test
+    # sends them to.
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -10,7 +10,7 @@ use ::serve::{ClusterSettings, Config, Content, Forwarding, Limits, Origin, Prot
 use clap::Args;
 use remote::display::shown_lines;
 use sd_notify::NotifyState;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{error, info, warn};
 
 use crate::log::{self, LogFormat};
@@ -143,10 +143,13 @@ pub fn run(arguments: ProxyArguments) -> Outcome {
     if check {
         return checked(&config, &forwards);
     }
-    let server = Arc::new(started(config)?);
-    server.set_cluster(cluster.as_ref()).map_err(|error| error.to_string())?;
     let wait = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = wait.map_err(|error| format!("cannot wait for Ctrl-C: {error}"))?;
+    // Before anybody knows of this process, which a hangup would end until then.
+    let hangups = runtime.block_on(async { signal(SignalKind::hangup()) });
+    let hangups = hangups.map_err(|error| format!("cannot wait for a hangup: {error}"))?;
+    let server = Arc::new(started(config)?);
+    server.set_cluster(cluster.as_ref()).map_err(|error| error.to_string())?;
     // `farroot proxy --mine` serves even where `farroot run` cannot find it.
     let door = match prefix.is_empty() {
         true => None,
@@ -168,7 +171,7 @@ pub fn run(arguments: ProxyArguments) -> Outcome {
         let told = async {
             match for_commands {
                 true => drop(ended().await),
-                false => served(&server, drain, &source).await,
+                false => served(&server, drain, &source, hangups).await,
             }
         };
         match door {
@@ -245,14 +248,11 @@ fn plan(arguments: ProxyArguments) -> Result<Plan, Failure> {
 }
 
 /// Serves a site: HUP has the files read again, TERM ends it after the transfers under way.
-async fn served(server: &Server, drain: Duration, source: &ReloadSource) {
+async fn served(server: &Server, drain: Duration, source: &ReloadSource, mut hangups: Signal) {
     let reload = async {
-        let Ok(mut signals) = signal(SignalKind::hangup()) else {
-            return std::future::pending().await;
-        };
         // From here on, no signal ends the process by itself.
         tell(NotifyState::Ready);
-        while signals.recv().await.is_some() {
+        while hangups.recv().await.is_some() {
             tell(NotifyState::Reloading);
             match source.reload(server) {
                 Ok(()) => info!(
