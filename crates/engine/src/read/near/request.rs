@@ -163,8 +163,48 @@ pub struct HistogramAxis {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<f64>,
     /// The edges of bins, ascending, in place of these.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "named_numbers")]
     pub edges: Option<Vec<f64>>,
+}
+
+/// Numbers in JSON, which has no infinite ones: those go by their names, as in the answers.
+mod named_numbers {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum NamedNumber {
+        Number(f64),
+        Name(String),
+    }
+
+    pub fn serialize<S: Serializer>(
+        numbers: &Option<Vec<f64>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let named = |number: &f64| match number.is_finite() {
+            true => NamedNumber::Number(*number),
+            false => NamedNumber::Name(number.to_string()),
+        };
+        let numbers = numbers.as_ref().map(|all| all.iter().map(named).collect::<Vec<_>>());
+        numbers.serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Vec<f64>>, D::Error> {
+        let number = |named: NamedNumber| match named {
+            NamedNumber::Number(number) => Ok(number),
+            NamedNumber::Name(name) => match &*name {
+                "inf" => Ok(f64::INFINITY),
+                "-inf" => Ok(f64::NEG_INFINITY),
+                _ => Err(D::Error::custom(format!("no number: {name:?}"))),
+            },
+        };
+        let numbers = Option::<Vec<NamedNumber>>::deserialize(deserializer)?;
+        numbers.map(|all| all.into_iter().map(number).collect()).transpose()
+    }
 }
 
 impl HistogramAxis {
@@ -327,6 +367,43 @@ mod tests {
         assert_eq!(request.operation, Operation::Arrays);
         let again = SelectRequest::parse(&request.written().unwrap()).unwrap();
         assert_eq!(again, request);
+    }
+
+    /// An edge that lost its last bit moved the values on it into the bin beside.
+    #[test]
+    fn the_edges_of_axes_are_the_same_at_the_server() {
+        let mut edges = vec![f64::NEG_INFINITY, f64::MIN, -0.1];
+        edges.extend((0..1000).map(|power| 1.013f64.powi(power) / 3.0));
+        edges.extend([f64::MAX, f64::INFINITY]);
+        let axis = |edges: &[f64]| HistogramAxis {
+            column: SelectColumn::Text("x".into()),
+            bins: None,
+            start: None,
+            stop: None,
+            edges: Some(edges.to_vec()),
+        };
+        let regular = |start: f64| HistogramAxis {
+            bins: Some(1),
+            start: Some(start),
+            stop: Some(start * 2.0),
+            edges: None,
+            ..axis(&[])
+        };
+        let axes = [vec![axis(&edges)], edges[3..1000].iter().map(|one| regular(*one)).collect()];
+        for axes in axes.concat().chunks(3) {
+            let request = SelectRequest {
+                operation: Operation::Histogram,
+                axes: axes.to_vec(),
+                ..SelectRequest::arrays(vec![SelectFile::Name("/f".into())])
+            };
+            let again = SelectRequest::parse(&request.written().unwrap()).unwrap();
+            assert_eq!(again, request);
+        }
+        for wrong in [r#""nan""#, r#""1""#, "null"] {
+            let axes = format!(r#"[{{"column": "x", "edges": [0, {wrong}]}}]"#);
+            let text = format!(r#"{{"files": ["/f"], "operation": "histogram", "axes": {axes}}}"#);
+            assert!(SelectRequest::parse(text.as_bytes()).is_err(), "{wrong}");
+        }
     }
 
     #[test]
