@@ -223,7 +223,7 @@ fn request(
     }
     let file = KnownFile {
         file: place.file.clone(),
-        table: Some(columns.path().to_owned()),
+        table: Some(columns.of().asked().to_owned()),
         num_entries: Some(columns.num_entries()),
         size: Some(columns.file().size()),
     };

@@ -129,7 +129,7 @@ impl Engine {
     ) -> Result<Histogram> {
         let file = KnownFile {
             file: place.file.clone(),
-            table: Some(table.path().to_owned()),
+            table: Some(table.asked().to_owned()),
             num_entries: Some(table.num_entries()),
             size: Some(table.file().size()),
         };
