@@ -170,8 +170,10 @@ impl Columns for TreeColumns {
     }
 
     fn requests(&self) -> Vec<ColumnRequest> {
+        // Several branches may have one path.
+        let list = self.tree.names().list();
         let chosen = |column: &Column| ColumnRequest {
-            name: column.name.clone(),
+            name: list.address(column.branch.0 as usize),
             optional: column.optional,
             as_bytes: column.interpretation.is_of_bytes(),
             keep: None,
