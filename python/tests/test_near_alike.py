@@ -3,6 +3,7 @@ it, and from this disk."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with uproot.recreate(folder / "edges.root") as file:
         numbers = np.concatenate([np.geomspace(1, 1000, 50), np.linspace(0, 1, 1001)])
         file.mktree("t", {"x": "f8"}).extend({"x": numbers})
+    for name, third in (("twice", "other"), ("hidden", "column_a;2")):
+        with uproot.recreate(folder / f"{name}.root", compression=None) as file:
+            names = ("column_a", "column_b", third)
+            columns = {each: np.arange(3, dtype="i4") + 10 * at for at, each in enumerate(names)}
+            file.mktree("t", dict.fromkeys(names, "i4")).extend(columns)
+        content = (folder / f"{name}.root").read_bytes()
+        (folder / f"{name}.root").write_bytes(content.replace(b"column_b", b"column_a"))
     return folder
 
 
@@ -103,3 +111,44 @@ def test_edges_arrive_with_all_their_bits(folder: Path, host: str) -> None:
         for place, table in places.items():
             assert table.histogram("x", (1, start, start * 2)) == expected, place
     assert "does not select" not in notes(places["http"])
+
+
+# --- Columns
+
+
+@pytest.mark.parametrize("name", ["twice", "hidden"])
+def test_each_of_two_branches_of_one_path_is_itself(folder: Path, host: str, name: str) -> None:
+    """A server was asked for both by their path, and so sent the first one twice; here, a branch
+    that was called as the number of the second hid that."""
+    for place, table in opened(folder, host, f"{name}.root:t").items():
+        found = [branch.array().tolist() for branch in table.branches]
+        assert found == [[0, 1, 2], [10, 11, 12], [20, 21, 22]], place
+        assert "read here" not in notes(table), place
+
+
+# --- Files
+
+
+@pytest.mark.parametrize("scheme", ["http", "root"])
+def test_a_file_that_was_replaced_is_not_read(tmp_path: Path, scheme: str) -> None:
+    """One with as many bytes and entries was taken for the opened one, whose values it has not."""
+
+    def make(name: str, value: float) -> None:
+        with uproot.recreate(tmp_path / name, compression=None) as file:
+            numbers = np.full(20_000, value)
+            file.mktree("t", {"x": "f8", "y": "f8"}).extend({"x": numbers, "y": numbers})
+
+    make("f.root", 1.0)
+    with serving(tmp_path, "--select") as host:
+        slash = "//" if scheme == "root" else "/"
+        table = farroot.open(f"{scheme}://{host}{slash}f.root:t", near=True)
+        assert table.arrays("x", entry_stop=5).x.tolist() == [1] * 5
+        make("new.root", 2.0)
+        assert (tmp_path / "new.root").stat().st_size == (tmp_path / "f.root").stat().st_size
+        (tmp_path / "new.root").replace(tmp_path / "f.root")
+        for name in ("x", "y"):
+            # A server of XRootD goes on to read the file that it has opened.
+            with contextlib.suppress(farroot.ChangedError):
+                found = table.arrays(name, cut=f"{name} > 0", entry_start=10_000)[name]
+                assert set(found.tolist()) == {1}
+        assert "another one here than at the client" in notes(table)

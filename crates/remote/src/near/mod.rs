@@ -364,6 +364,11 @@ impl NearPlace {
         Some(Address::parse(&format!("{server}{path}")).ok()?.under(&self.url.shared_access()))
     }
 
+    /// Whether it is the file's own server.
+    pub fn is_own(&self) -> bool {
+        self.is_own
+    }
+
     /// The server, for reports.
     pub fn server(&self) -> String {
         let host = self.url.host().unwrap_or_default();

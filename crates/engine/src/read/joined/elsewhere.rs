@@ -10,7 +10,7 @@ use crate::located::unlocated;
 use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::{Cut, within};
-use crate::read::core::request::ColumnSpec;
+use crate::read::core::request::{ColumnRequest, ColumnSpec};
 use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::core::table::Columns;
 use crate::read::near;
@@ -221,13 +221,15 @@ fn request(
     {
         return None;
     }
-    let file = KnownFile {
-        file: place.file.clone(),
-        table: Some(columns.of().asked().to_owned()),
-        num_entries: Some(columns.num_entries()),
-        size: Some(columns.file().size()),
-    };
-    let exact = columns.requests().into_iter().map(|one| SelectColumn::Exact(one.into()));
+    let file = KnownFile::opened(place, columns.of());
+    let requests = columns.requests();
+    if !are_found(columns, &requests) {
+        let remote = columns.file().remote();
+        let text = format!("{} is not asked: it would find other columns", place.server());
+        remote.trace().note(Some(remote.tag()), text);
+        return None;
+    }
+    let exact = requests.into_iter().map(|one| SelectColumn::Exact(one.into()));
     let cut = match cut {
         None => None,
         Some(cut) => Some(SelectCut::of(cut)?),
@@ -240,6 +242,16 @@ fn request(
         // The answer is compressed as a whole.
         compression: Some(BufferCompression::None),
         ..SelectRequest::arrays(vec![SelectFile::Known(file)])
+    })
+}
+
+/// Whether the requests for columns lead to these and no others: a branch may have the path, or the
+/// number behind the path, of another one.
+fn are_found(columns: &dyn Columns, requests: &[ColumnRequest]) -> bool {
+    let found = columns.of().select(&ColumnSpec::Requested(requests.to_vec()));
+    let is_it = |found: &dyn Columns, at: usize| found.pick(&[at]).position(columns, at) == Some(0);
+    found.is_ok_and(|found| {
+        found.len() == columns.len() && (0..columns.len()).all(|at| is_it(&*found, at))
     })
 }
 

@@ -8,6 +8,9 @@ use crate::read::core::cut::Cut;
 use crate::read::core::formula::Program;
 use crate::read::core::request::ColumnRequest;
 use crate::read::core::spelled::SpelledFormula;
+use crate::read::core::table::Table;
+use crate::read::file::File;
+use remote::near::NearPlace;
 use remote::{Error, ErrorKind, Result};
 
 /// The version of requests and answers.
@@ -94,7 +97,7 @@ pub enum SelectFile {
 }
 
 /// A file that the client has opened, too.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KnownFile {
     pub file: String,
@@ -107,6 +110,12 @@ pub struct KnownFile {
     /// Bytes of the file: it is an error if it has another number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
+    /// The file's own number (`fUUID`), in hexadecimal digits: it is an error if it has another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<String>,
+    /// Seconds since 1970 of its last modification: it is an error if these are others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified: Option<i64>,
 }
 
 /// A column.
@@ -231,14 +240,67 @@ impl From<&ExactColumn> for ColumnRequest {
     }
 }
 
+impl KnownFile {
+    /// The file of a table that is open here, as its server knows it.
+    pub fn opened(place: &NearPlace, table: &dyn Table) -> Self {
+        let file = table.file();
+        // Copies on other servers may have been made at another time.
+        let modified = file.remote().info().modified.filter(|_| place.is_own());
+        KnownFile {
+            file: place.file.clone(),
+            table: Some(table.asked().to_owned()),
+            num_entries: Some(table.num_entries()),
+            size: Some(file.size()),
+            uuid: uuid_of(file),
+            modified,
+        }
+    }
+
+    /// Whether anything of the file is known.
+    pub fn is_known(&self) -> bool {
+        let KnownFile { file: _, table: _, num_entries, size, uuid, modified } = self;
+        num_entries.is_some() || size.is_some() || uuid.is_some() || modified.is_some()
+    }
+
+    /// Compares the file with the one that the client has opened; what one of both does not know
+    /// is not compared.
+    ///
+    /// # Errors
+    /// `Changed` where it is another one.
+    pub fn check(&self, table: &dyn Table) -> Result<()> {
+        let file = table.file();
+        let size = file.size();
+        let entries = table.num_entries();
+        let uuids = self.uuid.clone().zip(uuid_of(file));
+        let times = self.modified.zip(file.remote().info().modified);
+        let is_other = uuids.is_some_and(|(there, here)| there != here)
+            || times.is_some_and(|(there, here)| there != here);
+        let message = match (self.size, self.num_entries) {
+            (Some(there), _) if there != size => {
+                format!("the file has {size} bytes here, and {there} at the client")
+            }
+            (_, Some(there)) if there != entries => {
+                format!("the table has {entries} entries here, and {there} at the client")
+            }
+            _ if is_other => "the file is another one here than at the client".to_owned(),
+            _ => return Ok(()),
+        };
+        Err(Error::new(ErrorKind::Changed, message).with_url(file.url()))
+    }
+}
+
+/// The number of a file that only copies of it share.
+fn uuid_of(file: &File) -> Option<String> {
+    let uuid = file.format().header.uuid.filter(|uuid| *uuid != 0)?;
+    Some(format!("{uuid:032x}"))
+}
+
 impl SelectFile {
     /// The name, and the facts that the client knows.
     pub fn known(&self) -> KnownFile {
         match self {
             SelectFile::Known(known) => known.clone(),
-            SelectFile::Name(file) => {
-                KnownFile { file: file.clone(), table: None, num_entries: None, size: None }
-            }
+            SelectFile::Name(file) => KnownFile { file: file.clone(), ..KnownFile::default() },
         }
     }
 }

@@ -127,12 +127,7 @@ impl Engine {
         table: &Arc<dyn Table>,
         request: &HistogramRequest,
     ) -> Result<Histogram> {
-        let file = KnownFile {
-            file: place.file.clone(),
-            table: Some(table.asked().to_owned()),
-            num_entries: Some(table.num_entries()),
-            size: Some(table.file().size()),
-        };
+        let file = KnownFile::opened(place, &**table);
         let select = request.select(vec![SelectFile::Known(file)]);
         let remote = table.file().remote();
         let near = remote.fetcher().near();
