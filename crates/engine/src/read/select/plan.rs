@@ -145,22 +145,29 @@ fn asked(request: &SelectRequest) -> Result<AskedColumns> {
         }
         Operation::Count => {}
     }
+    let is_histogram = request.operation == Operation::Histogram;
     let mut names = BTreeMap::new();
-    let mut texts = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
     let mut exact: Vec<ColumnRequest> = Vec::new();
-    for column in columns {
+    for column in &columns {
         match column {
             SelectColumn::Exact(one) => exact.push(one.into()),
             SelectColumn::Text(text) => {
                 check_text(text)?;
                 match request.define.get(text) {
+                    Some(_) if !is_histogram && names.values().any(|known| known == text) => {}
                     Some(formula) => {
-                        let before = names.insert(formula.clone(), text.clone());
-                        if before.is_some_and(|before| before != *text) {
-                            let message = format!("two new columns have the formula {formula:?}");
-                            return Err(Error::new(ErrorKind::Unsupported, message));
-                        }
-                        texts.push(formula.clone());
+                        let apart = match Definition::parse(text, formula) {
+                            Ok(_) => apart(formula, &columns, &texts),
+                            // A name that formulas do not have.
+                            Err(_) => formula.clone(),
+                        };
+                        names.insert(apart.clone(), text.clone());
+                        texts.push(apart);
+                    }
+                    // Each axis has a column of its own.
+                    None if is_histogram && texts.contains(text) => {
+                        texts.push(apart(text, &columns, &texts));
                     }
                     None => texts.push(text.clone()),
                 }
@@ -178,6 +185,24 @@ fn asked(request: &SelectRequest) -> Result<AskedColumns> {
         }
     };
     Ok(AskedColumns { wanted, names })
+}
+
+/// A formula, written as no other column of a request is: a column that is asked for under two
+/// names, or beside a new one of the same formula, comes once for each.
+fn apart(formula: &str, columns: &[&SelectColumn], texts: &[String]) -> String {
+    let is_there = |written: &String| {
+        let is_it =
+            |one: &&SelectColumn| matches!(one, SelectColumn::Text(text) if text == written);
+        texts.contains(written) || columns.iter().any(is_it)
+    };
+    let mut spaces = String::new();
+    loop {
+        let written = format!("({formula}{spaces})");
+        if !is_there(&written) {
+            return written;
+        }
+        spaces.push(' ');
+    }
 }
 
 /// The columns that are read to count entries: those that decide.
