@@ -195,16 +195,17 @@ fn place(columns: &dyn Columns, cut: Option<&Cut>) -> Option<NearPlace> {
         || columns.downcast_ref::<RNTupleColumns>().is_some();
     let place = near::place(columns.file());
     let remote = columns.file().remote();
-    let reason = match &place {
+    match &place {
         Some(place) if !columns.friends().is_empty() => {
-            Some(format!("{} is not asked: columns of friends are read here", place.server()))
+            let text = format!("{} is not asked: columns of friends are read here", place.server());
+            remote.trace().note(Some(remote.tag()), text);
         }
-        None if is_of_one_table && cut.is_some() && near::leaves_choice(columns.file()) => {
-            Some("entries are selected here: no server has said that it selects".to_owned())
+        // Without a cut there is no choice.
+        None if is_of_one_table && (cut.is_some() || !near::leaves_choice(columns.file())) => {
+            near::note_not_asked(columns.file());
         }
-        _ => None,
-    };
-    reason.into_iter().for_each(|text| remote.trace().note(Some(remote.tag()), text));
+        _ => {}
+    }
     place.filter(|_| is_of_one_table)
 }
 
@@ -353,6 +354,14 @@ impl Elsewhere {
 impl NearPieces {
     async fn hand_out(mut self, mut output: BatchSender) -> Result<()> {
         let borders = self.read.borders.clone();
+        if let Some(error) = self.first().await? {
+            let NearPieces { read, origin, known, .. } = self;
+            drop(origin);
+            read.note(&error, known);
+            // From the first entry on, columns whose data cannot be read may be left out.
+            let end = borders.last().copied().unwrap_or(known);
+            return read.here(&(known..end), output).await;
+        }
         for pair in borders.windows(2) {
             let batch = self.batch(&(pair[0]..pair[1])).await?;
             if !output.hand_over(batch).await {
@@ -367,6 +376,24 @@ impl NearPieces {
             self.read.learn(answers);
         }
         Ok(())
+    }
+
+    /// Waits for the first entries of an answer; gives the error that comes in their place.
+    async fn first(&mut self) -> Result<Option<Error>> {
+        let EntrySource::Server(answers) = &mut self.origin else { return Ok(None) };
+        match answers.next().await {
+            Ok(Some(piece)) => {
+                self.known = piece.entries.end;
+                self.held = Some(piece);
+                self.reconsider().await?;
+            }
+            Ok(None) => {
+                self.read.learn(answers);
+                self.origin = EntrySource::Nowhere;
+            }
+            Err(error) => return Ok(Some(error)),
+        }
+        Ok(None)
     }
 
     /// The entries of one batch.
