@@ -390,6 +390,7 @@ impl SelectRequest {
         let beyond = |message: String| Err(Error::new(ErrorKind::LimitReached, message));
         let columns = self.columns.as_ref().map_or(0, Vec::len) + self.define.len();
         let is_histogram = self.operation == Operation::Histogram;
+        let is_of_arrays = self.operation == Operation::Arrays;
         match self {
             _ if self.version != VERSION => {
                 let message = format!("the server knows requests of version {VERSION}");
@@ -401,6 +402,12 @@ impl SelectRequest {
             }
             _ if columns > COLUMNS_MAX => {
                 beyond(format!("{columns} columns, and {COLUMNS_MAX} are allowed"))
+            }
+            _ if is_of_arrays && self.columns.as_ref().is_some_and(Vec::is_empty) => {
+                wrong("the request names no column: without `columns` it has all")
+            }
+            _ if self.entries.is_some_and(|[start, stop]| start > stop) => {
+                wrong("the first of the entries is behind the last")
             }
             _ if self.skipped && self.files.len() > 1 => {
                 wrong("entries left out are counted of one file only")
@@ -495,6 +502,8 @@ mod tests {
             r#"{"files": ["/f"], "compression": "gzip"}"#,
             r#"{"files": ["/f"], "operation": "histogram"}"#,
             r#"{"files": ["/f"], "entries": [-1, 2]}"#,
+            r#"{"files": ["/f"], "entries": [10, 5], "operation": "count"}"#,
+            r#"{"files": ["/f"], "columns": []}"#,
             r#"{"files": ["/f", "/g"], "skipped": true}"#,
             &deep,
         ] {
