@@ -1,9 +1,10 @@
-"""Whatever a table, a column or a file is like: a server that selects gives what is read here from
-it, and from this disk."""
+"""Tables, columns and files that are easily mistaken for others: a server that selects gives what is
+read here from it, and from this disk."""
 
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,8 @@ import uproot
 
 import farroot
 
-from .test_near import notes
+from .test_near import notes, select
 from .test_remote import serving
-
-PLACES = ("local", "http", "root", "auto", "far")
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +31,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with uproot.recreate(folder / "edges.root") as file:
         numbers = np.concatenate([np.geomspace(1, 1000, 50), np.linspace(0, 1, 1001)])
         file.mktree("t", {"x": "f8"}).extend({"x": numbers})
+    with uproot.recreate(folder / "wide.root") as file:
+        columns = {f"c{number}": np.arange(3, dtype="i4") for number in range(1100)}
+        file.mktree("t", dict.fromkeys(columns, "i4")).extend(columns)
     for name, third in (("twice", "other"), ("hidden", "column_a;2")):
         with uproot.recreate(folder / f"{name}.root", compression=None) as file:
             names = ("column_a", "column_b", third)
@@ -126,6 +128,19 @@ def test_each_of_two_branches_of_one_path_is_itself(folder: Path, host: str, nam
         assert "read here" not in notes(table), place
 
 
+@pytest.mark.parametrize("near", [True, "auto"])
+def test_columns_that_cannot_be_read_are_left_out(corpus: Path, near: Any) -> None:
+    """Only their data show that: a server's refusal was raised, where a read here warns."""
+    name = "uproot-mc10events.root"
+    with warnings.catch_warnings(), serving(corpus, "--select") as host:
+        warnings.simplefilter("ignore", farroot.UnreadableWarning)
+        here = farroot.open(f"{corpus}/{name}:Events")
+        there = farroot.open(f"http://{host}/{name}:Events", near=near)
+        assert there.arrays().fields == here.arrays().fields
+        steps = [[each.fields for each in table.iterate(step_size=5)] for table in (there, here)]
+        assert steps[0] == steps[1]
+
+
 # --- Files
 
 
@@ -152,3 +167,80 @@ def test_a_file_that_was_replaced_is_not_read(tmp_path: Path, scheme: str) -> No
                 found = table.arrays(name, cut=f"{name} > 0", entry_start=10_000)[name]
                 assert set(found.tolist()) == {1}
         assert "another one here than at the client" in notes(table)
+
+
+def test_results_name_the_file_by_its_plain_address(folder: Path, host: str) -> None:
+    """The choice of a call is part of the address that is opened, and was shown with it."""
+    plain = f"http://{host}/edges.root"
+    places = [f"{plain}:t"]
+    for options in ({"near": True}, {"token": "secret"}):
+        steps = farroot.iterate(places, ["x"], report=True, **options)
+        assert {report.file_path for _, report in steps} == {plain}
+        (part,) = farroot.partitions(places, ["x"], **options)
+        assert part.url == plain
+        assert list(farroot.Partitions([part]).to_coffea()["dataset"]["files"]) == [plain]
+        again = farroot.scaleout.Partition.from_dict(part.as_dict())
+        assert again == part
+        assert len(again.arrays()) == part.num_entries
+    skipped = farroot.iterate(
+        [f"{plain}:t", f"http://{host}/absent.root:t"], ["x"], near=True, on_error="report"
+    )
+    list(skipped)
+    assert [each.file_path for each in skipped.skipped] == [f"http://{host}/absent.root"]
+
+
+# --- Servers
+
+
+def test_each_table_of_a_server_that_does_not_select_says_so(folder: Path) -> None:
+    """Only the first table of a process said why its entries were selected here."""
+    with serving(folder) as host:
+        for _ in range(3):
+            table = farroot.open(f"http://{host}/edges.root:t", near=True)
+            table.arrays("x", cut="x > 2")
+            assert "does not select" in notes(table)
+
+
+def test_a_request_beyond_a_limit_leaves_the_server_to_others(folder: Path, host: str) -> None:
+    """It was answered as if the server were busy, which then was not asked for a while."""
+    table = farroot.open(f"http://{host}/wide.root:t", near=True)
+    assert len(table.arrays(cut="c0 < 1")) == 1
+    assert "1100 columns, and 1000 are allowed" in notes(table)
+    other = farroot.open(f"http://{host}/edges.root:t", near="auto")
+    other.arrays("x", cut="x > 999")
+    assert "too busy" not in notes(other)
+
+
+# --- Requests of any program
+
+
+def test_each_column_has_the_name_by_which_it_was_asked_for(host: str) -> None:
+    """A new column gave its name to each other column of its formula."""
+    pa = pytest.importorskip("pyarrow")
+    for define, columns in (
+        ({"z": "k"}, ["k", "z"]),
+        ({"z": "k + 1"}, ["z", "k + 1"]),
+        ({"z": "k", "y": "k"}, ["y", "k", "z"]),
+        ({"z": "k"}, ["*", "z"]),
+        ({"z": "k"}, ["z", "(k)"]),
+    ):
+        request = {"files": ["/cycles.root"], "table": "t;1", "define": define, "columns": columns}
+        status, content = select(host, **request)
+        assert status == 200, content
+        found = pa.ipc.open_stream(content).read_all()
+        names = ["k" if each == "*" else each for each in columns]
+        assert found.column_names == names
+        for name in names:
+            first = 1 if "+ 1" in define.get(name, name) else 0
+            assert found[name].to_pylist() == list(range(first, first + 5)), name
+
+
+def test_a_column_may_fill_several_axes_and_be_the_weight(folder: Path, host: str) -> None:
+    hist = pytest.importorskip("hist")
+    numbers = np.arange(5)
+    two = hist.Hist(*[hist.axis.Regular(5, 0, 5, label="k")] * 2).fill(numbers, numbers)
+    for place, table in opened(folder, host, "cycles.root:t;1").items():
+        assert table.histogram(["k", "k"], [(5, 0, 5)] * 2) == two, place
+        weighted = table.histogram("k", (5, 0, 5), weight="k")
+        assert weighted.values().tolist() == numbers.tolist(), place
+        assert "does not select" not in notes(table), place
