@@ -108,6 +108,7 @@ __all__ = [
     "open_table",
     "open_tables",
     "parts",
+    "plain_address",
     "remember",
     "remembered",
     "remove",
@@ -764,6 +765,9 @@ def with_access(
 
 def for_others(address: str) -> str:
     """An address as it may go to other processes: without secrets."""
+
+def plain_address(address: str) -> str:
+    """An address without its caller's word about credentials and where entries are selected."""
 
 def configure(**settings: Any) -> dict[str, Any]: ...
 def begin_ending() -> None:

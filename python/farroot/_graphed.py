@@ -64,8 +64,8 @@ class Source:
 def _part(partition: Partition) -> Part:
     path = partition.object_path or ""
     if partition.entries is not None:
-        return Part(partition.url, path, *partition.entries)
-    return Part.blind(partition.url, path, *(partition.share or (0, 1)))
+        return Part(partition.address, path, *partition.entries)
+    return Part.blind(partition.address, path, *(partition.share or (0, 1)))
 
 
 def array_of(partitions: Sequence[Partition]) -> Any:

@@ -80,7 +80,7 @@ class Account:
     ) -> None:
         place = self.places[number]
         start, stop = entries or (None, None)
-        self.skipped.add(Skipped(place.url, path or place.path, start, stop, error))
+        self.skipped.add(Skipped(place.file_path, path or place.path, start, stop, error))
         if stop is not None:
             self.reach(number, stop)
 
@@ -154,7 +154,7 @@ def _taken(
         # Popped, so that it is the caller's alone: their `del` gives the memory back.
         if report:
             place = account.places[first + number]
-            yield made.pop(), Report(place.url, place.path, start, stop, offset)
+            yield made.pop(), Report(place.file_path, place.path, start, stop, offset)
         else:
             yield made.pop()
 
@@ -166,7 +166,7 @@ def there(places: list[Place], skipped: Lacking) -> list[Place]:
         try:
             table = place.opened()
         except (NotFoundError, KeyInFileError) as error:
-            skipped.add(Skipped(place.url, place.path, None, None, error))
+            skipped.add(Skipped(place.file_path, place.path, None, None, error))
         else:
             found.append(replace(place, table=table, friends=()))
     return found

@@ -63,6 +63,11 @@ class Place:
         start, stop = self.entries or (0, 0 if self.table is None else self.table.num_entries)
         return stop - start
 
+    @property
+    def file_path(self) -> str:
+        """The file's address, as those who look for the file have it."""
+        return _core.plain_address(self.url)
+
     def opened(self) -> Table:
         table = self.table
         if table is None:

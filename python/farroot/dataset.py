@@ -244,7 +244,7 @@ def _joined(grouped: list[Any], places: list[Place], wish: ReadRequest, skipped:
         try:
             return wish.read(place.opened(), 0, 0)
         except Error as error:
-            if not skipped.allows(Skipped(place.url, place.path, None, None, error)):
+            if not skipped.allows(Skipped(place.file_path, place.path, None, None, error)):
                 raise
     raise skipped[0].error
 

@@ -91,6 +91,13 @@ class Partition:
     friends: tuple[tuple[str, str, str | None], ...] = ()
     #: The file's metadata, with ``metadata="embed"``.
     metadata: Metadata | None = field(default=None, repr=False)
+    #: The address that is opened: that of the file, and the choice of credentials and of the place
+    #: where entries are selected.
+    address: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.address:
+            object.__setattr__(self, "address", self.url)
 
     @property
     def num_entries(self) -> int | None:
@@ -119,7 +126,7 @@ class Partition:
                 **chosen, entry_start=start, entry_stop=stop, library=library, **options
             )
 
-        if self.metadata is not None and not OPEN.has(self.url, self.object_path):
+        if self.metadata is not None and not OPEN.has(self.address, self.object_path):
             done = self._presumed(self.metadata, read)
             if done is not None:
                 return done[0]
@@ -128,11 +135,11 @@ class Partition:
     def _presumed(self, metadata: Metadata, read: Callable[[Any], Any]) -> tuple[Any] | None:
         """The result of ``read``, in a tuple, from the stored metadata while the file opens; None
         if the server has another file, or if the metadata do not suffice."""
-        metadata.remember(self.url)
-        presumed = _core.open_presumed(self.url, self.object_path)
+        metadata.remember(self.address)
+        presumed = _core.open_presumed(self.address, self.object_path)
         if presumed is None:
             return None
-        table = as_table(presumed.table, self.url, self.object_path)
+        table = as_table(presumed.table, self.address, self.object_path)
         failed: Error | None = None
         result = None
         try:
@@ -145,15 +152,17 @@ class Partition:
             return None
         if failed is not None:
             raise failed
-        OPEN.put(table, self.url, self.object_path)
+        OPEN.put(table, self.address, self.object_path)
         return (result,)
 
     def _table(self) -> Any:
         """The open table, which is the one that was looked into."""
         expected = self.identity
         if expected is None:
-            return OPEN.get(self.url, self.object_path)
-        table = OPEN.same(self.url, self.object_path, lambda table: Identity.of(table) == expected)
+            return OPEN.get(self.address, self.object_path)
+        table = OPEN.same(
+            self.address, self.object_path, lambda table: Identity.of(table) == expected
+        )
         found = Identity.of(table)
         if found != expected:
             differs = (
@@ -182,6 +191,8 @@ class Partition:
     def as_dict(self) -> dict[str, Any]:
         """The fields, for JSON; those that are None or empty are left out."""
         record = asdict(replace(self, metadata=None))
+        if self.address == self.url:
+            del record["address"]
         if self.metadata is not None:
             record["metadata"] = self.metadata.as_dict()
         return {name: value for name, value in record.items() if value not in (None, ())}
@@ -395,10 +406,11 @@ def _blind(
         raise InvalidArgumentError(f"{said}, not {shares!r}")
     for place in places:
         blind = Partition(
-            place.url,
+            place.file_path,
             place.path,
             names,
             cut,
+            address=place.url,
             servers=located.get(place.url, ()),
             friends=_friends(place),
         )
@@ -449,10 +461,11 @@ class _Planned:
         query = ColumnQuery(self.names, None, None, None, self.cut, None)
         selection = ReadRequest(query, _libraries.named("np"), None).of(table)
         whole = Partition(
-            place.url,
+            place.file_path,
             table._object_path,
             self.names,
             self.cut,
+            address=place.url,
             identity=Identity.of(table),
             servers=self.located.get(place.url) or _servers(table),
             friends=_friends(place),

@@ -47,6 +47,12 @@ pub fn for_others(address: &str) -> String {
     address::for_others(address)
 }
 
+/// An address without its caller's word about credentials and about where entries are selected.
+#[pyfunction]
+pub fn plain_address(address: &str) -> String {
+    address::plain(address)
+}
+
 /// The places that are searched for credentials and the credential in each, a line of JSON a place.
 #[pyfunction]
 pub fn credentials_found(py: Python<'_>) -> PyResult<Vec<String>> {

@@ -57,7 +57,7 @@ mod _core {
     #[pymodule_export]
     use super::copy::{CopyProgress, copy, write_file, write_private};
     #[pymodule_export]
-    use super::credentials::{credentials_found, for_others, with_access};
+    use super::credentials::{credentials_found, for_others, plain_address, with_access};
     #[pymodule_export]
     use super::ending::begin_ending;
     #[pymodule_export]

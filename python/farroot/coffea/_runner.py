@@ -154,7 +154,7 @@ def work_items(
         preload = None if each.expressions is None else frozenset(each.expressions)
         user = dict(metadata or {})
         items.append(
-            WorkItem(dataset, each.url, each.object_path, *each.entries, number, user, preload)
+            WorkItem(dataset, each.address, each.object_path, *each.entries, number, user, preload)
         )
     return items
 

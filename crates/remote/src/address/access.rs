@@ -229,6 +229,22 @@ fn with(address: &str, parameters: &str) -> String {
     format!("{address}{sign}{parameters}{meant}")
 }
 
+/// One address without the parameters that are never sent.
+pub(super) fn plain(address: &str) -> String {
+    let (written, meant) = address.split_at(address.find(MEANT).unwrap_or(address.len()));
+    let is_remote = written.contains("://") && !written.starts_with("file://");
+    let Some((bare, query)) = written.split_once('?').filter(|_| is_remote) else {
+        return address.to_owned();
+    };
+    let name = |parameter: &str| parameter.split('=').next().unwrap_or_default().to_owned();
+    let is_sent = |parameter: &&str| !NAMES.contains(&&*name(parameter));
+    let sent: Vec<&str> = query.split('&').filter(is_sent).collect();
+    match sent.is_empty() {
+        true => format!("{bare}{meant}"),
+        false => format!("{bare}?{}{meant}", sent.join("&")),
+    }
+}
+
 /// One address without password, tokens and signatures, with a number by which this process finds
 /// them again.
 pub(super) fn left_out(address: &str) -> String {
@@ -354,6 +370,21 @@ mod tests {
         assert_eq!(with_access("/tmp/f.root", &said), "/tmp/f.root");
         let several = with_access("root://a//f|https://b/f", &said);
         assert_eq!(parse(&several).unwrap().iter().filter(|a| a.access().is_some()).count(), 2);
+    }
+
+    #[test]
+    fn a_plain_address_has_no_word_of_the_caller() {
+        for (written, plain) in [
+            ("http://h/f?farroot.near=on", "http://h/f"),
+            ("http://h/f?a=1&farroot.near=on&b", "http://h/f?a=1&b"),
+            ("http://h/f?a=1", "http://h/f?a=1"),
+            ("root://h//f?xrd.wantprot=ztn|root://g//f", "root://h//f|root://g//f"),
+            ("/disk/f?farroot.near=on", "/disk/f?farroot.near=on"),
+        ] {
+            assert_eq!(super::super::plain(written), plain);
+        }
+        let said = access(Some(TokenFrom::Secret("secret".to_owned().into())));
+        assert_eq!(super::super::plain(&with_access("https://h/f?x=1", &said)), "https://h/f?x=1");
     }
 
     #[test]

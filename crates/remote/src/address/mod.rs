@@ -28,7 +28,7 @@ pub use access::{CallAccess, LentToken};
 pub use follow::Way;
 pub use s3::Object;
 pub(crate) use written::restored;
-pub use written::{FileAndObject, for_others, join, parse, split_object, with_access};
+pub use written::{FileAndObject, for_others, join, parse, plain, split_object, with_access};
 
 use crate::checksum::Checksum;
 use crate::display::{MEANT, shown_address as shown};

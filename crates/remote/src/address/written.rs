@@ -39,6 +39,13 @@ pub fn for_others(address: &str) -> String {
     join(each.iter().map(String::as_str))
 }
 
+/// An address, or several with `|` between them, without its caller's word about credentials and
+/// about where entries are selected: for whoever asks which file this is.
+pub fn plain(address: &str) -> String {
+    let each: Vec<String> = parts(address).into_iter().map(access::plain).collect();
+    join(each.iter().map(String::as_str))
+}
+
 /// The address that [`for_others`] was given, as far as this process knows it.
 pub(crate) fn restored(address: &str) -> String {
     let whole = |part: &str| access::whole(part).unwrap_or_else(|| part.to_owned());

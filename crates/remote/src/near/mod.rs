@@ -173,6 +173,23 @@ impl NearServers {
         file.near(&self.near(file)).is_some_and(|place| place.is_choice)
     }
 
+    /// Why entries of a file are not selected elsewhere, though its caller or the settings allow
+    /// that, for reports; `None` where they do not, and where [`NearServers::place`] has a server.
+    pub fn not_asked(&self, file: &Address) -> Option<String> {
+        let place = file.near(&self.near(file))?;
+        let endpoint = place.endpoint();
+        let server = place.server();
+        if self.0.without.lock().contains(place.url.as_str()) {
+            Some(format!("entries are selected here: {server} does not select"))
+        } else if place.is_choice && self.0.memory.is_busy(&endpoint) {
+            Some(format!("entries are selected here: {server} was too busy a moment ago"))
+        } else if place.is_choice && !self.0.memory.offers(&endpoint) {
+            Some("entries are selected here: no server has said that it selects".to_owned())
+        } else {
+            None
+        }
+    }
+
     /// As the caller of a file or the settings want it.
     fn near(&self, file: &Address) -> Near {
         let near = file.access().and_then(|access| access.near.clone());
@@ -362,6 +379,11 @@ impl NearPlace {
         // Without the parameters of farroot's own, which the text of an address has, too.
         let server = self.url.to_http()?.as_str().strip_suffix("/select")?;
         Some(Address::parse(&format!("{server}{path}")).ok()?.under(&self.url.shared_access()))
+    }
+
+    /// Whether it is the file's own server.
+    pub fn is_own(&self) -> bool {
+        self.is_own
     }
 
     /// The server, for reports.

@@ -100,7 +100,10 @@ pub async fn serve(
                 (None, None) if may_change(&serving) && change::is_change(request.method()) => {
                     change::answer(&serving, &guest, request).await
                 }
-                (None, None) => answer(&serving, &guest, &request).await,
+                (None, None) => {
+                    let answer = answer(&serving, &guest, &request).await;
+                    select::about_file(&serving, &request, answer)
+                }
             };
             if serving.client.all().is_draining() {
                 set(answer.headers_mut(), header::CONNECTION, "close");

@@ -29,11 +29,30 @@ const STREAM: &str = "application/vnd.apache.arrow.stream";
 
 /// Whether a request wants entries. A file may be called so, too.
 pub fn is_asked<B>(request: &Request<B>) -> bool {
-    request.uri().path() == PATH
-        && (request.method() == Method::POST
-            || request.method() == Method::GET
-                && (parameter(request, PARAMETER).is_some()
-                    || parameter(request, METADATA).is_some()))
+    let is_read = request.method() == Method::GET || request.method() == Method::HEAD;
+    let is_named = parameter(request, PARAMETER).or_else(|| parameter(request, METADATA)).is_some();
+    request.uri().path() == PATH && (request.method() == Method::POST || is_read && is_named)
+}
+
+/// The answer about a file of that name: where there is none, a server that selects says what a
+/// request has to have.
+pub fn about_file<B>(serving: &Arc<Serving>, request: &Request<B>, mut answer: Answer) -> Answer {
+    if !serving.selects || request.uri().path() != PATH {
+        return answer;
+    }
+    match answer.status() {
+        StatusCode::NOT_FOUND => {
+            let text = "no request: POST /select takes it in JSON, GET has it behind ?request=\n";
+            plain(serving, StatusCode::BAD_REQUEST, text)
+        }
+        StatusCode::METHOD_NOT_ALLOWED => {
+            let others = answer.headers().get(header::ALLOW).and_then(|line| line.to_str().ok());
+            let methods = format!("{}, POST", others.unwrap_or("GET, HEAD"));
+            set(answer.headers_mut(), header::ALLOW, &methods);
+            answer
+        }
+        _ => answer,
+    }
 }
 
 fn parameter<'a, B>(request: &'a Request<B>, name: &str) -> Option<&'a str> {
@@ -48,6 +67,13 @@ pub async fn answer(
     request: Request<Incoming>,
 ) -> Answer {
     let form = form_for(request.headers());
+    if request.method() == Method::HEAD {
+        // Only the work itself tells whether it can be done.
+        let text = "a request is sent by GET or POST\n";
+        let mut answer = plain(serving, StatusCode::METHOD_NOT_ALLOWED, text);
+        set(answer.headers_mut(), header::ALLOW, "GET, POST");
+        return answer;
+    }
     if request.method() == Method::GET && parameter(&request, METADATA).is_some() {
         return metadata(serving, guest, selector, &request).await;
     }
@@ -162,6 +188,8 @@ fn refusal(serving: &Arc<Serving>, error: &Error) -> Answer {
     let status = match error.kind() {
         ErrorKind::NotInFile => StatusCode::NOT_FOUND,
         ErrorKind::Changed => StatusCode::CONFLICT,
+        // The request itself is too much: later it would be, too.
+        ErrorKind::LimitReached if !error.is_busy() => StatusCode::PAYLOAD_TOO_LARGE,
         ErrorKind::Corrupt | ErrorKind::Io => StatusCode::INTERNAL_SERVER_ERROR,
         _ => status_of(error),
     };

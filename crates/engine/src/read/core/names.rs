@@ -89,7 +89,14 @@ impl NameList {
         let path = &self.names[at].path;
         match self.by_path[path].iter().position(|known| *known == at) {
             None | Some(0) => path.clone(),
-            Some(before) => format!("{path};{}", before + 1),
+            Some(before) => {
+                let mut number = (before + 1).to_string();
+                // A name may end in such a number itself.
+                while self.by_path.contains_key(&format!("{path};{number}")) {
+                    number.insert(0, '0');
+                }
+                format!("{path};{number}")
+            }
         }
     }
 

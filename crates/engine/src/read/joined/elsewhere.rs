@@ -10,7 +10,7 @@ use crate::located::unlocated;
 use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::{Cut, within};
-use crate::read::core::request::ColumnSpec;
+use crate::read::core::request::{ColumnRequest, ColumnSpec};
 use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::core::table::Columns;
 use crate::read::near;
@@ -195,16 +195,17 @@ fn place(columns: &dyn Columns, cut: Option<&Cut>) -> Option<NearPlace> {
         || columns.downcast_ref::<RNTupleColumns>().is_some();
     let place = near::place(columns.file());
     let remote = columns.file().remote();
-    let reason = match &place {
+    match &place {
         Some(place) if !columns.friends().is_empty() => {
-            Some(format!("{} is not asked: columns of friends are read here", place.server()))
+            let text = format!("{} is not asked: columns of friends are read here", place.server());
+            remote.trace().note(Some(remote.tag()), text);
         }
-        None if is_of_one_table && cut.is_some() && near::leaves_choice(columns.file()) => {
-            Some("entries are selected here: no server has said that it selects".to_owned())
+        // Without a cut there is no choice.
+        None if is_of_one_table && (cut.is_some() || !near::leaves_choice(columns.file())) => {
+            near::note_not_asked(columns.file());
         }
-        _ => None,
-    };
-    reason.into_iter().for_each(|text| remote.trace().note(Some(remote.tag()), text));
+        _ => {}
+    }
     place.filter(|_| is_of_one_table)
 }
 
@@ -221,13 +222,15 @@ fn request(
     {
         return None;
     }
-    let file = KnownFile {
-        file: place.file.clone(),
-        table: Some(columns.path().to_owned()),
-        num_entries: Some(columns.num_entries()),
-        size: Some(columns.file().size()),
-    };
-    let exact = columns.requests().into_iter().map(|one| SelectColumn::Exact(one.into()));
+    let file = KnownFile::opened(place, columns.of());
+    let requests = columns.requests();
+    if !are_found(columns, &requests) {
+        let remote = columns.file().remote();
+        let text = format!("{} is not asked: it would find other columns", place.server());
+        remote.trace().note(Some(remote.tag()), text);
+        return None;
+    }
+    let exact = requests.into_iter().map(|one| SelectColumn::Exact(one.into()));
     let cut = match cut {
         None => None,
         Some(cut) => Some(SelectCut::of(cut)?),
@@ -240,6 +243,16 @@ fn request(
         // The answer is compressed as a whole.
         compression: Some(BufferCompression::None),
         ..SelectRequest::arrays(vec![SelectFile::Known(file)])
+    })
+}
+
+/// Whether the requests for columns lead to these and no others: a branch may have the path, or the
+/// number behind the path, of another one.
+fn are_found(columns: &dyn Columns, requests: &[ColumnRequest]) -> bool {
+    let found = columns.of().select(&ColumnSpec::Requested(requests.to_vec()));
+    let is_it = |found: &dyn Columns, at: usize| found.pick(&[at]).position(columns, at) == Some(0);
+    found.is_ok_and(|found| {
+        found.len() == columns.len() && (0..columns.len()).all(|at| is_it(&*found, at))
     })
 }
 
@@ -341,6 +354,14 @@ impl Elsewhere {
 impl NearPieces {
     async fn hand_out(mut self, mut output: BatchSender) -> Result<()> {
         let borders = self.read.borders.clone();
+        if let Some(error) = self.first().await? {
+            let NearPieces { read, origin, known, .. } = self;
+            drop(origin);
+            read.note(&error, known);
+            // From the first entry on, columns whose data cannot be read may be left out.
+            let end = borders.last().copied().unwrap_or(known);
+            return read.here(&(known..end), output).await;
+        }
         for pair in borders.windows(2) {
             let batch = self.batch(&(pair[0]..pair[1])).await?;
             if !output.hand_over(batch).await {
@@ -355,6 +376,24 @@ impl NearPieces {
             self.read.learn(answers);
         }
         Ok(())
+    }
+
+    /// Waits for the first entries of an answer; gives the error that comes in their place.
+    async fn first(&mut self) -> Result<Option<Error>> {
+        let EntrySource::Server(answers) = &mut self.origin else { return Ok(None) };
+        match answers.next().await {
+            Ok(Some(piece)) => {
+                self.known = piece.entries.end;
+                self.held = Some(piece);
+                self.reconsider().await?;
+            }
+            Ok(None) => {
+                self.read.learn(answers);
+                self.origin = EntrySource::Nowhere;
+            }
+            Err(error) => return Ok(Some(error)),
+        }
+        Ok(None)
     }
 
     /// The entries of one batch.

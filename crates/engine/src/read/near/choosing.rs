@@ -193,7 +193,7 @@ fn number(columns: &dyn Columns, place: &NearPlace, cut: Option<&Cut>) -> u64 {
     let folder = place.file.rsplit_once('/').map_or("", |(folder, _)| folder);
     let cut = cut.and_then(SelectCut::of).and_then(|cut| serde_json::to_string(&cut).ok());
     let mut hasher = XxHash64::with_seed(0);
-    for text in [&place.server(), folder, columns.path(), &cut.unwrap_or_default()] {
+    for text in [&place.server(), folder, columns.of().asked(), &cut.unwrap_or_default()] {
         hasher.write(text.as_bytes());
         hasher.write_u8(0);
     }

@@ -26,6 +26,15 @@ pub fn leaves_choice(file: &File) -> bool {
     remote.urls().first().is_some_and(|url| near.leaves_choice(url))
 }
 
+/// The report says why no server is asked about a file, where the caller wants that.
+pub fn note_not_asked(file: &File) {
+    let remote = file.remote();
+    let near = remote.fetcher().near();
+    if let Some(text) = remote.urls().first().and_then(|url| near.not_asked(url)) {
+        remote.trace().note(Some(remote.tag()), text);
+    }
+}
+
 /// The server of a file that selects its entries; `None` where the caller does not want that.
 pub fn place(file: &File) -> Option<NearPlace> {
     let remote = file.remote();

@@ -8,6 +8,9 @@ use crate::read::core::cut::Cut;
 use crate::read::core::formula::Program;
 use crate::read::core::request::ColumnRequest;
 use crate::read::core::spelled::SpelledFormula;
+use crate::read::core::table::Table;
+use crate::read::file::File;
+use remote::near::NearPlace;
 use remote::{Error, ErrorKind, Result};
 
 /// The version of requests and answers.
@@ -94,7 +97,7 @@ pub enum SelectFile {
 }
 
 /// A file that the client has opened, too.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KnownFile {
     pub file: String,
@@ -107,6 +110,12 @@ pub struct KnownFile {
     /// Bytes of the file: it is an error if it has another number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
+    /// The file's own number (`fUUID`), in hexadecimal digits: it is an error if it has another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<String>,
+    /// Seconds since 1970 of its last modification: it is an error if these are others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified: Option<i64>,
 }
 
 /// A column.
@@ -163,8 +172,48 @@ pub struct HistogramAxis {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<f64>,
     /// The edges of bins, ascending, in place of these.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "named_numbers")]
     pub edges: Option<Vec<f64>>,
+}
+
+/// Numbers in JSON, which has no infinite ones: those go by their names, as in the answers.
+mod named_numbers {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum NamedNumber {
+        Number(f64),
+        Name(String),
+    }
+
+    pub fn serialize<S: Serializer>(
+        numbers: &Option<Vec<f64>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let named = |number: &f64| match number.is_finite() {
+            true => NamedNumber::Number(*number),
+            false => NamedNumber::Name(number.to_string()),
+        };
+        let numbers = numbers.as_ref().map(|all| all.iter().map(named).collect::<Vec<_>>());
+        numbers.serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Vec<f64>>, D::Error> {
+        let number = |named: NamedNumber| match named {
+            NamedNumber::Number(number) => Ok(number),
+            NamedNumber::Name(name) => match &*name {
+                "inf" => Ok(f64::INFINITY),
+                "-inf" => Ok(f64::NEG_INFINITY),
+                _ => Err(D::Error::custom(format!("no number: {name:?}"))),
+            },
+        };
+        let numbers = Option::<Vec<NamedNumber>>::deserialize(deserializer)?;
+        numbers.map(|all| all.into_iter().map(number).collect()).transpose()
+    }
 }
 
 impl HistogramAxis {
@@ -191,14 +240,67 @@ impl From<&ExactColumn> for ColumnRequest {
     }
 }
 
+impl KnownFile {
+    /// The file of a table that is open here, as its server knows it.
+    pub fn opened(place: &NearPlace, table: &dyn Table) -> Self {
+        let file = table.file();
+        // Copies on other servers may have been made at another time.
+        let modified = file.remote().info().modified.filter(|_| place.is_own());
+        KnownFile {
+            file: place.file.clone(),
+            table: Some(table.asked().to_owned()),
+            num_entries: Some(table.num_entries()),
+            size: Some(file.size()),
+            uuid: uuid_of(file),
+            modified,
+        }
+    }
+
+    /// Whether anything of the file is known.
+    pub fn is_known(&self) -> bool {
+        let KnownFile { file: _, table: _, num_entries, size, uuid, modified } = self;
+        num_entries.is_some() || size.is_some() || uuid.is_some() || modified.is_some()
+    }
+
+    /// Compares the file with the one that the client has opened; what one of both does not know
+    /// is not compared.
+    ///
+    /// # Errors
+    /// `Changed` where it is another one.
+    pub fn check(&self, table: &dyn Table) -> Result<()> {
+        let file = table.file();
+        let size = file.size();
+        let entries = table.num_entries();
+        let uuids = self.uuid.clone().zip(uuid_of(file));
+        let times = self.modified.zip(file.remote().info().modified);
+        let is_other = uuids.is_some_and(|(there, here)| there != here)
+            || times.is_some_and(|(there, here)| there != here);
+        let message = match (self.size, self.num_entries) {
+            (Some(there), _) if there != size => {
+                format!("the file has {size} bytes here, and {there} at the client")
+            }
+            (_, Some(there)) if there != entries => {
+                format!("the table has {entries} entries here, and {there} at the client")
+            }
+            _ if is_other => "the file is another one here than at the client".to_owned(),
+            _ => return Ok(()),
+        };
+        Err(Error::new(ErrorKind::Changed, message).with_url(file.url()))
+    }
+}
+
+/// The number of a file that only copies of it share.
+fn uuid_of(file: &File) -> Option<String> {
+    let uuid = file.format().header.uuid.filter(|uuid| *uuid != 0)?;
+    Some(format!("{uuid:032x}"))
+}
+
 impl SelectFile {
     /// The name, and the facts that the client knows.
     pub fn known(&self) -> KnownFile {
         match self {
             SelectFile::Known(known) => known.clone(),
-            SelectFile::Name(file) => {
-                KnownFile { file: file.clone(), table: None, num_entries: None, size: None }
-            }
+            SelectFile::Name(file) => KnownFile { file: file.clone(), ..KnownFile::default() },
         }
     }
 }
@@ -288,6 +390,7 @@ impl SelectRequest {
         let beyond = |message: String| Err(Error::new(ErrorKind::LimitReached, message));
         let columns = self.columns.as_ref().map_or(0, Vec::len) + self.define.len();
         let is_histogram = self.operation == Operation::Histogram;
+        let is_of_arrays = self.operation == Operation::Arrays;
         match self {
             _ if self.version != VERSION => {
                 let message = format!("the server knows requests of version {VERSION}");
@@ -299,6 +402,12 @@ impl SelectRequest {
             }
             _ if columns > COLUMNS_MAX => {
                 beyond(format!("{columns} columns, and {COLUMNS_MAX} are allowed"))
+            }
+            _ if is_of_arrays && self.columns.as_ref().is_some_and(Vec::is_empty) => {
+                wrong("the request names no column: without `columns` it has all")
+            }
+            _ if self.entries.is_some_and(|[start, stop]| start > stop) => {
+                wrong("the first of the entries is behind the last")
             }
             _ if self.skipped && self.files.len() > 1 => {
                 wrong("entries left out are counted of one file only")
@@ -329,6 +438,43 @@ mod tests {
         assert_eq!(again, request);
     }
 
+    /// An edge that lost its last bit moved the values on it into the bin beside.
+    #[test]
+    fn the_edges_of_axes_are_the_same_at_the_server() {
+        let mut edges = vec![f64::NEG_INFINITY, f64::MIN, -0.1];
+        edges.extend((0..1000).map(|power| 1.013f64.powi(power) / 3.0));
+        edges.extend([f64::MAX, f64::INFINITY]);
+        let axis = |edges: &[f64]| HistogramAxis {
+            column: SelectColumn::Text("x".into()),
+            bins: None,
+            start: None,
+            stop: None,
+            edges: Some(edges.to_vec()),
+        };
+        let regular = |start: f64| HistogramAxis {
+            bins: Some(1),
+            start: Some(start),
+            stop: Some(start * 2.0),
+            edges: None,
+            ..axis(&[])
+        };
+        let axes = [vec![axis(&edges)], edges[3..1000].iter().map(|one| regular(*one)).collect()];
+        for axes in axes.concat().chunks(3) {
+            let request = SelectRequest {
+                operation: Operation::Histogram,
+                axes: axes.to_vec(),
+                ..SelectRequest::arrays(vec![SelectFile::Name("/f".into())])
+            };
+            let again = SelectRequest::parse(&request.written().unwrap()).unwrap();
+            assert_eq!(again, request);
+        }
+        for wrong in [r#""nan""#, r#""1""#, "null"] {
+            let axes = format!(r#"[{{"column": "x", "edges": [0, {wrong}]}}]"#);
+            let text = format!(r#"{{"files": ["/f"], "operation": "histogram", "axes": {axes}}}"#);
+            assert!(SelectRequest::parse(text.as_bytes()).is_err(), "{wrong}");
+        }
+    }
+
     #[test]
     fn a_cut_is_the_same_at_the_server() {
         let cut = Cut::parse("(x > 1) & (y < 2)").unwrap();
@@ -356,6 +502,8 @@ mod tests {
             r#"{"files": ["/f"], "compression": "gzip"}"#,
             r#"{"files": ["/f"], "operation": "histogram"}"#,
             r#"{"files": ["/f"], "entries": [-1, 2]}"#,
+            r#"{"files": ["/f"], "entries": [10, 5], "operation": "count"}"#,
+            r#"{"files": ["/f"], "columns": []}"#,
             r#"{"files": ["/f", "/g"], "skipped": true}"#,
             &deep,
         ] {

@@ -16,10 +16,10 @@ use crate::read::many::chain::Chain;
 use crate::read::many::scan::{FriendLocation, ScanRequest, TableLocation};
 use crate::read::near::choice::SelectionSite;
 use crate::read::near::choosing::Choosing;
-use crate::read::near::place;
 use crate::read::near::request::{
     HistogramAxis, KnownFile, Operation, SelectColumn, SelectCut, SelectFile, SelectRequest,
 };
+use crate::read::near::{note_not_asked, place};
 use crate::read::open::meaning::NameScope;
 use remote::near::NearPlace;
 use remote::{Error, ErrorKind, Result};
@@ -69,7 +69,11 @@ impl Engine {
         request: &HistogramRequest,
     ) -> Result<Histogram> {
         let is_one = friends.is_empty() && table.downcast_ref::<Chain>().is_none();
-        if let Some(place) = place(table.file()).filter(|_| is_one) {
+        let place = place(table.file()).filter(|_| is_one);
+        if place.is_none() && is_one {
+            note_not_asked(table.file());
+        }
+        if let Some(place) = place {
             let remote = table.file().remote();
             let choosing = match place.is_choice {
                 true => Some(self.choosing(&place, table, request).await?),
@@ -127,12 +131,7 @@ impl Engine {
         table: &Arc<dyn Table>,
         request: &HistogramRequest,
     ) -> Result<Histogram> {
-        let file = KnownFile {
-            file: place.file.clone(),
-            table: Some(table.path().to_owned()),
-            num_entries: Some(table.num_entries()),
-            size: Some(table.file().size()),
-        };
+        let file = KnownFile::opened(place, &**table);
         let select = request.select(vec![SelectFile::Known(file)]);
         let remote = table.file().remote();
         let near = remote.fetcher().near();

@@ -114,7 +114,7 @@ impl Histogram {
         Ok(Histogram { bins: counts, values: vec![0.0; cells], variances })
     }
 
-    /// Adds entries. A column that several axes share is among the columns once.
+    /// Adds entries.
     fn fill(&mut self, bins: &[Bins], columns: &[(String, Array)], has_weight: bool) -> Result<()> {
         if columns.len() != bins.len() + usize::from(has_weight) {
             let message = "each axis, and the weight, has a column of its own";

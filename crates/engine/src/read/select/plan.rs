@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 use rootfile::Array;
@@ -16,7 +15,6 @@ use crate::read::core::cut::Cut;
 use crate::read::core::define::{Definition, check_names, cut_of};
 use crate::read::core::request::{ColumnRequest, ColumnSpec};
 use crate::read::core::steps::Step;
-use crate::read::core::table::Table;
 use crate::read::many::scan::{ScanRequest, TableLocation};
 use crate::read::near::request::{
     BufferCompression, KnownFile, Operation, SelectColumn, SelectRequest, TEXT_BYTES_MAX,
@@ -68,7 +66,7 @@ pub async fn planned(
         return Err(Error::new(ErrorKind::InvalidArgument, "the request names no file"));
     };
     let table = engine.open_table(&first.url, first.path.as_deref()).await?;
-    check_known(known, &table)?;
+    known.check(&*table)?;
     first.open = Some(table.clone());
     check_later(engine, &tables, &files).await?;
     let entries = match request.entries {
@@ -103,9 +101,8 @@ fn cut(request: &SelectRequest) -> Result<Option<Cut>> {
 /// Compares the files behind the first with those that the client has opened, before there is an
 /// answer. They are opened again when their entries are read: requests may name many.
 async fn check_later(engine: &Engine, tables: &[TableLocation], files: &[KnownFile]) -> Result<()> {
-    let is_known = |known: &KnownFile| known.size.is_some() || known.num_entries.is_some();
     let mut checks = Vec::new();
-    for (table, known) in tables.iter().zip(files).skip(1).filter(|(_, known)| is_known(known)) {
+    for (table, known) in tables.iter().zip(files).skip(1).filter(|(_, known)| known.is_known()) {
         checks.push(check_one(engine, table, known));
     }
     stream::iter(checks).buffered(CHECKS_MAX).try_collect::<()>().await
@@ -113,23 +110,7 @@ async fn check_later(engine: &Engine, tables: &[TableLocation], files: &[KnownFi
 
 async fn check_one(engine: &Engine, table: &TableLocation, known: &KnownFile) -> Result<()> {
     let table = engine.open_table(&table.url, table.path.as_deref()).await?;
-    check_known(known, &table)
-}
-
-/// Compares the file with the one that the client has opened.
-fn check_known(known: &KnownFile, table: &Arc<dyn Table>) -> Result<()> {
-    let size = table.file().size();
-    let entries = table.num_entries();
-    let message = match known {
-        KnownFile { size: Some(there), .. } if *there != size => {
-            format!("the file has {size} bytes here, and {there} at the client")
-        }
-        KnownFile { num_entries: Some(there), .. } if *there != entries => {
-            format!("the table has {entries} entries here, and {there} at the client")
-        }
-        _ => return Ok(()),
-    };
-    Err(Error::new(ErrorKind::Changed, message).with_url(table.file().url()))
+    known.check(&*table)
 }
 
 /// New columns, by their names.
@@ -164,22 +145,29 @@ fn asked(request: &SelectRequest) -> Result<AskedColumns> {
         }
         Operation::Count => {}
     }
+    let is_histogram = request.operation == Operation::Histogram;
     let mut names = BTreeMap::new();
-    let mut texts = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
     let mut exact: Vec<ColumnRequest> = Vec::new();
-    for column in columns {
+    for column in &columns {
         match column {
             SelectColumn::Exact(one) => exact.push(one.into()),
             SelectColumn::Text(text) => {
                 check_text(text)?;
                 match request.define.get(text) {
+                    Some(_) if !is_histogram && names.values().any(|known| known == text) => {}
                     Some(formula) => {
-                        let before = names.insert(formula.clone(), text.clone());
-                        if before.is_some_and(|before| before != *text) {
-                            let message = format!("two new columns have the formula {formula:?}");
-                            return Err(Error::new(ErrorKind::Unsupported, message));
-                        }
-                        texts.push(formula.clone());
+                        let apart = match Definition::parse(text, formula) {
+                            Ok(_) => apart(formula, &columns, &texts),
+                            // A name that formulas do not have.
+                            Err(_) => formula.clone(),
+                        };
+                        names.insert(apart.clone(), text.clone());
+                        texts.push(apart);
+                    }
+                    // Each axis has a column of its own.
+                    None if is_histogram && texts.contains(text) => {
+                        texts.push(apart(text, &columns, &texts));
                     }
                     None => texts.push(text.clone()),
                 }
@@ -197,6 +185,24 @@ fn asked(request: &SelectRequest) -> Result<AskedColumns> {
         }
     };
     Ok(AskedColumns { wanted, names })
+}
+
+/// A formula, written as no other column of a request is: a column that is asked for under two
+/// names, or beside a new one of the same formula, comes once for each.
+fn apart(formula: &str, columns: &[&SelectColumn], texts: &[String]) -> String {
+    let is_there = |written: &String| {
+        let is_it =
+            |one: &&SelectColumn| matches!(one, SelectColumn::Text(text) if text == written);
+        texts.contains(written) || columns.iter().any(is_it)
+    };
+    let mut spaces = String::new();
+    loop {
+        let written = format!("({formula}{spaces})");
+        if !is_there(&written) {
+            return written;
+        }
+        spaces.push(' ');
+    }
 }
 
 /// The columns that are read to count entries: those that decide.
