@@ -67,6 +67,14 @@ pub struct Directories {
     pub broken: Vec<(String, Error)>,
 }
 
+/// A key that a path leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundKey {
+    pub key: Key,
+    /// Names from the top to the key, without cycles: a semicolon in it belongs to a name.
+    pub path: String,
+}
+
 impl File {
     /// The same file without the keys of its top directory, for callers that have the keys of the
     /// objects that they read.
@@ -166,7 +174,8 @@ impl File {
     /// # Errors
     /// `NotFound`; `Corrupt` where the file contradicts itself.
     pub fn find(&self, known: &Known, path: &str) -> Result<Progress<Key>> {
-        self.find_through(path, |key, path| Ok(self.subdirectory(known, key, path)?.map(Arc::new)))
+        let enter = |key: &Key, path: &str| Ok(self.subdirectory(known, key, path)?.map(Arc::new));
+        Ok(self.find_through(path, enter)?.map(|found| found.key))
     }
 
     /// As [`File::find`], where the caller has the directories: `enter` gives the one of a key and
@@ -178,15 +187,17 @@ impl File {
         &self,
         path: &str,
         mut enter: impl FnMut(&Key, &str) -> Result<Progress<Arc<Directory>>>,
-    ) -> Result<Progress<Key>> {
+    ) -> Result<Progress<FoundKey>> {
         let path = path.trim_matches('/');
+        let mut names = String::new();
         let mut entered: Option<Arc<Directory>> = None;
         let mut rest = path;
         // Each turn shortens the rest of the path.
         loop {
             let directory = entered.as_deref().unwrap_or(&self.top);
             if let Some(key) = key_of(directory, rest) {
-                return Ok(Progress::Ready(key.clone()));
+                names.push_str(&key.name);
+                return Ok(Progress::Ready(FoundKey { key: key.clone(), path: names }));
             }
             let next = rest.match_indices('/').find_map(|(at, _)| {
                 let holds = |key: &&Key| key.is_directory() || ntuple::is_class(&key.class);
@@ -195,6 +206,7 @@ impl File {
             });
             let Some((key, behind)) = next else { return Err(directory.lacks(rest)) };
             let so_far = &path[..path.len() - behind.len() - 1];
+            names.extend([&key.name, "/"]);
             let subdirectory = ready!(enter(key, so_far)?);
             entered = Some(subdirectory);
             rest = behind;

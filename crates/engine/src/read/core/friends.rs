@@ -74,7 +74,10 @@ pub(crate) fn is_called(place: &FriendPlace, name: &str) -> bool {
 /// The name behind the directories and before the cycle of a path.
 pub(crate) fn last_name(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or_default();
-    name.split(';').next().unwrap_or_default()
+    match name.rsplit_once(';') {
+        Some((name, cycle)) if cycle.parse::<u16>().is_ok() => name,
+        _ => name,
+    }
 }
 
 /// The friends that a tree's or a chain's file names, and those of them that are open.

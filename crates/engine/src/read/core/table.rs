@@ -23,6 +23,15 @@ use crate::read::file::layout_hints::MetadataHints;
 use crate::read::predict::history::{AccessHistory, ReaderKind};
 use remote::{Error, ErrorKind, Result};
 
+/// Where a table is in its file.
+#[derive(Debug, Clone)]
+pub(crate) struct TablePlace {
+    /// As [`Table::asked`].
+    pub asked: Arc<str>,
+    /// As [`Table::path`].
+    pub path: Arc<str>,
+}
+
 /// A table whose entries can be read: a tree, an RNTuple, or several of them one after the other.
 pub trait Table: Any + Send + Sync {
     /// Its file; of several tables, that of the first.
@@ -30,6 +39,9 @@ pub trait Table: Any + Send + Sync {
 
     /// Where it is in the file, without the cycle.
     fn path(&self) -> &str;
+
+    /// The path by which it was opened, which may have a cycle: it opens the same table again.
+    fn asked(&self) -> &str;
 
     fn num_entries(&self) -> u64;
 

@@ -21,7 +21,7 @@ use crate::read::core::names::NameList;
 use crate::read::core::request::{ColumnRequest, ColumnSpec};
 use crate::read::core::skip::OnError;
 use crate::read::core::steps::{ReadPriority, Step, borders};
-use crate::read::core::table::{Columns, Table};
+use crate::read::core::table::{Columns, Table, TablePlace};
 use crate::read::file::File;
 use crate::read::file::beside::beside;
 use crate::read::file::session::Session;
@@ -41,7 +41,7 @@ pub struct Chain {
 struct Inner {
     session: Session,
     /// Its name.
-    name: Arc<str>,
+    place: TablePlace,
     aliases: Vec<(String, String)>,
     friends: FriendList,
     /// The tables, those that are open with themselves.
@@ -68,22 +68,24 @@ pub(crate) async fn of_places(session: &Session, places: Vec<TableLocation>) -> 
     let Some(first) = places.first() else {
         return Err(Error::new(ErrorKind::InvalidArgument, "a chain of no files"));
     };
-    let name = first.path.clone().unwrap_or_default();
-    linked(session, &name, Vec::new(), FriendList::default(), places).await
+    let name: Arc<str> = first.path.clone().unwrap_or_default().into();
+    let place = TablePlace { asked: name.clone(), path: name };
+    linked(session, place, Vec::new(), FriendList::default(), places).await
 }
 
 /// The chain at a path of a file (ROOT: `TChain`).
 pub(crate) async fn in_file(session: &Session, file: &File, path: &str) -> Result<Chain> {
     let chain = file.reading(|format, known| format.chain(known, path)).await?;
     file.learn(|format, known| format.has_record(known, path));
-    let path = path.split(';').next().unwrap_or(path);
+    let place = TablePlace { asked: path.into(), path: file.found(path).await?.path.into() };
+    let path = &*place.path.clone();
     let links = places(file.place()?, &chain.links);
     if chain.links.is_empty() {
         let message = format!("the chain {path} names no files");
         return Err(Error::new(ErrorKind::InvalidArgument, message).with_url(file.url()));
     }
     let friends = FriendList::new(file.clone(), path, chain.friends);
-    let linked = linked(session, path, chain.aliases, friends, links?).await;
+    let linked = linked(session, place, chain.aliases, friends, links?).await;
     linked.map_err(|error| {
         let at = file.url();
         error.with_advice(format!("it is one of the files that the chain {path} in {at} names"))
@@ -92,7 +94,7 @@ pub(crate) async fn in_file(session: &Session, file: &File, path: &str) -> Resul
 
 async fn linked(
     session: &Session,
-    name: &str,
+    place: TablePlace,
     aliases: Vec<(String, String)>,
     friends: FriendList,
     mut links: Vec<TableLocation>,
@@ -115,7 +117,7 @@ async fn linked(
         }
     }
     let gone = || Error::new(ErrorKind::Cancelled, "the files of a chain were given up");
-    Ok(Chain::new(session, name, aliases, friends, links, lead.ok_or_else(gone)?))
+    Ok(Chain::new(session, place, aliases, friends, links, lead.ok_or_else(gone)?))
 }
 
 /// Where the tables of a chain are that a file at `own` holds.
@@ -140,7 +142,7 @@ fn places(own: &Address, links: &[ChainElement]) -> Result<Vec<TableLocation>> {
 impl Chain {
     fn new(
         session: &Session,
-        name: &str,
+        place: TablePlace,
         aliases: Vec<(String, String)>,
         friends: FriendList,
         links: Vec<TableLocation>,
@@ -152,24 +154,24 @@ impl Chain {
             starts.push(start.saturating_add(link.count.unwrap_or(0)));
         }
         let session = session.clone();
-        let name = name.into();
-        Chain { inner: Arc::new(Inner { session, name, aliases, friends, links, starts, lead }) }
+        Chain { inner: Arc::new(Inner { session, place, aliases, friends, links, starts, lead }) }
     }
 
     /// One table as a chain, to be read with chains.
     pub(crate) fn of_one(session: &Session, table: &Arc<dyn Table>) -> Self {
         let url = table.file().url().to_owned();
-        let path = Some(table.path().to_owned());
+        let path = Some(table.asked().to_owned());
         let open = Some(table.clone());
         let count = Some(table.num_entries());
         let links = vec![TableLocation { url, path, open, count, ..TableLocation::default() }];
         let friends = FriendList::default();
-        Chain::new(session, table.path(), Vec::new(), friends, links, table.clone())
+        let place = TablePlace { asked: table.asked().into(), path: table.path().into() };
+        Chain::new(session, place, Vec::new(), friends, links, table.clone())
     }
 
     /// The path of the chain in its file or, where it is in none, the name of its first table.
     pub fn name(&self) -> &str {
-        &self.inner.name
+        &self.inner.place.path
     }
 
     /// The first of the tables, which decides the columns.
@@ -397,6 +399,10 @@ impl Table for Chain {
 
     fn path(&self) -> &str {
         self.name()
+    }
+
+    fn asked(&self) -> &str {
+        &self.inner.place.asked
     }
 
     fn num_entries(&self) -> u64 {

@@ -82,7 +82,7 @@ impl TableLocation {
     pub fn opened(table: &Arc<dyn Table>) -> Self {
         TableLocation {
             url: table.file().url().to_owned(),
-            path: Some(table.path().to_owned()),
+            path: Some(table.asked().to_owned()),
             open: Some(table.clone()),
             ..TableLocation::default()
         }

@@ -40,7 +40,7 @@ impl RNTuple {
             return Err(no_such("attribute set", names, name).with_url(self.file().url()));
         };
         set.is_here().located(self.file().url())?;
-        let path = format!("{}/{name}", self.inner.asked);
+        let path = format!("{}/{name}", self.inner.place.asked);
         let ntuple = self.file().ntuple(&path).await?;
         Ok(AttributeSet { ntuple, schema_version: set.schema_version })
     }

@@ -17,7 +17,7 @@ use crate::read::core::lazy::{LazyColumns, Learning};
 use crate::read::core::names::NameList;
 use crate::read::core::request::{ColumnRequest, ColumnSpec};
 use crate::read::core::steps::{ReadPriority, Step};
-use crate::read::core::table::{Columns, Table, not_added};
+use crate::read::core::table::{Columns, Table, TablePlace, not_added};
 use crate::read::file::File;
 use crate::read::file::layout_hints::MetadataHints;
 use remote::Result;
@@ -53,6 +53,10 @@ impl Table for RNTuple {
 
     fn path(&self) -> &str {
         RNTuple::path(self)
+    }
+
+    fn asked(&self) -> &str {
+        RNTuple::asked(self)
     }
 
     fn num_entries(&self) -> u64 {
@@ -95,7 +99,8 @@ impl File {
     /// `NotFound` with the names that there are; `Unsupported` for an object of another class.
     pub async fn ntuple(&self, path: &str) -> Result<RNTuple> {
         let metadata = self.reading(|file, known| file.ntuple(known, path)).await?;
-        Ok(RNTuple::new(self.clone(), path, metadata))
+        let place = TablePlace { asked: path.into(), path: self.found(path).await?.path.into() };
+        Ok(RNTuple::new(self.clone(), place, metadata))
     }
 }
 

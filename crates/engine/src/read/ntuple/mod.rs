@@ -23,6 +23,7 @@ use crate::read::core::pipeline::plan::Plan;
 use crate::read::core::pipeline::{self, Decision, Job};
 use crate::read::core::request::ColumnRequest;
 use crate::read::core::steps::{ReadPriority, Step, forwards, with_borders};
+use crate::read::core::table::TablePlace;
 use crate::read::file::File;
 pub use attributes::AttributeSet;
 use pages::{Fields, Shares};
@@ -37,9 +38,7 @@ pub struct RNTuple {
 
 struct Inner {
     file: File,
-    /// As it was asked for, and without the cycle.
-    asked: Arc<str>,
-    path: Arc<str>,
+    place: TablePlace,
     ntuple: Arc<ntuple::RNTuple>,
     names: Names,
     /// The same to look them up.
@@ -75,7 +74,7 @@ impl FieldColumn {
 }
 
 impl RNTuple {
-    pub(super) fn new(file: File, path: &str, ntuple: ntuple::RNTuple) -> Self {
+    pub(super) fn new(file: File, place: TablePlace, ntuple: ntuple::RNTuple) -> Self {
         let names = Names::new(&ntuple.schema);
         let name = |named: &ntuple::names::NamedField| ColumnName {
             name: named.name.clone(),
@@ -84,14 +83,9 @@ impl RNTuple {
         };
         let list = NameList::new(ColumnKind::Field, names.all().iter().map(name).collect())
             .of_table(&ntuple.schema.name);
-        // The directories in front of a slash may have cycles of their own.
-        let name_at = path.rfind('/').map_or(0, |at| at + 1);
-        let end = path[name_at..].find(';').map_or(path.len(), |at| name_at + at);
-        let asked = path.into();
-        let path = path[..end].into();
         let ntuple = Arc::new(ntuple);
         let clusters = Mutex::default();
-        RNTuple { inner: Arc::new(Inner { file, asked, path, ntuple, names, list, clusters }) }
+        RNTuple { inner: Arc::new(Inner { file, place, ntuple, names, list, clusters }) }
     }
 
     pub fn file(&self) -> &File {
@@ -100,7 +94,12 @@ impl RNTuple {
 
     /// Where the RNTuple is in the file, without the cycle.
     pub fn path(&self) -> &str {
-        &self.inner.path
+        &self.inner.place.path
+    }
+
+    /// As [`Table::asked`](crate::Table::asked).
+    pub fn asked(&self) -> &str {
+        &self.inner.place.asked
     }
 
     pub fn num_entries(&self) -> u64 {
@@ -340,7 +339,7 @@ impl RNTuple {
         clusters: &[Arc<Cluster>],
         starts: &[u64],
     ) -> Result<RNTuplePlan> {
-        let Inner { file, path, ntuple, .. } = &*self.inner;
+        let Inner { file, place: TablePlace { path, .. }, ntuple, .. } = &*self.inner;
         plan::plan(&ntuple.schema, columns, clusters, starts)
             .map_err(|error| error.within(path).located(file.url()))
     }
@@ -356,7 +355,7 @@ impl RNTuple {
     }
 
     fn fields(&self, columns: Vec<FieldColumn>) -> Fields {
-        let Inner { file, path, ntuple, .. } = &*self.inner;
+        let Inner { file, place: TablePlace { path, .. }, ntuple, .. } = &*self.inner;
         let ntuple = ntuple.clone();
         let path = path.clone();
         let url = file.url().to_owned();
@@ -387,7 +386,8 @@ impl RNTuple {
     /// # Errors
     /// Those of fetching page lists; `Corrupt`, `Checksum`, `Unsupported`.
     pub async fn clusters(&self, entries: &Range<u64>) -> Result<Vec<Arc<Cluster>>> {
-        let Inner { file, path, ntuple, clusters: read, .. } = &*self.inner;
+        let Inner { file, place: TablePlace { path, .. }, ntuple, clusters: read, .. } =
+            &*self.inner;
         let groups = ntuple.groups_of(entries);
         if groups.clone().any(|group| !read.lock().contains_key(&group)) {
             // All that lack come in one round trip.
@@ -420,7 +420,7 @@ impl RNTuple {
         known: &Known,
         groups: Range<usize>,
     ) -> rootfile::Result<Progress<()>> {
-        match format.ntuple(known, &self.inner.asked)? {
+        match format.ntuple(known, &self.inner.place.asked)? {
             Progress::Ready(ntuple) => Ok(ntuple.clusters(known, groups)?.map(drop)),
             Progress::NeedsData(needs) => Ok(Progress::NeedsData(needs)),
         }
@@ -461,7 +461,7 @@ impl RNTuple {
     ) -> Result<FieldColumn> {
         let interpretation = how.map_err(|error| {
             error
-                .within(&self.inner.path)
+                .within(&self.inner.place.path)
                 .located(self.inner.file.url())
                 .with_advice("the other fields can be read")
         })?;

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt};
+use rootfile::file::FoundKey;
 use rootfile::key::Key;
 use rootfile::object::{Objects, Opaque};
 use rootfile::{Known, Needs, Progress};
@@ -367,10 +368,19 @@ impl File {
     /// # Errors
     /// As [`File::class_at`].
     pub async fn key(&self, path: &str) -> Result<Key> {
+        Ok(self.found(path).await?.key)
+    }
+
+    /// As [`File::key`], with the path of names: the one place where a path with or without a cycle
+    /// gets its meaning.
+    ///
+    /// # Errors
+    /// As [`File::class_at`].
+    pub(crate) async fn found(&self, path: &str) -> Result<FoundKey> {
         // A copy of the known bytes that is still there has them copied as soon as more arrive.
         let here = self.find(&self.known(), path);
         match here {
-            Ok(Progress::Ready(key)) => Ok(key),
+            Ok(Progress::Ready(found)) => Ok(found),
             // In the file, this time with an address to the error.
             _ => self.reading(|_, known| self.find(known, path)).await,
         }
@@ -383,7 +393,7 @@ impl File {
             let mut keys = Vec::with_capacity(paths.len());
             for path in paths {
                 match self.find(known, path) {
-                    Ok(Progress::Ready(key)) => keys.push(Ok(key)),
+                    Ok(Progress::Ready(found)) => keys.push(Ok(found.key)),
                     Ok(Progress::NeedsData(needs)) => missing.add(needs),
                     Err(error) => keys.push(Err(error.located(self.url()))),
                 }
@@ -398,7 +408,7 @@ impl File {
 
     /// As [`rootfile::File::find`], with directories that are parsed once: to do it for each of
     /// many keys would cost more than the keys.
-    fn find(&self, known: &Known, path: &str) -> rootfile::Result<Progress<Key>> {
+    fn find(&self, known: &Known, path: &str) -> rootfile::Result<Progress<FoundKey>> {
         let directories = &self.inner.directories;
         self.format().find_through(path, |key, path| {
             if let Some(directory) = directories.lock().get(&key.offset) {

@@ -20,7 +20,7 @@ use crate::read::core::lazy::{LazyColumns, Learning};
 use crate::read::core::names::NameList;
 use crate::read::core::request::{ColumnRequest, ColumnSpec};
 use crate::read::core::steps::{ReadPriority, Step};
-use crate::read::core::table::{Columns, Table, not_added};
+use crate::read::core::table::{Columns, Table, TablePlace, not_added};
 use crate::read::file::File;
 use crate::read::file::layout_hints::MetadataHints;
 use remote::{Error, ErrorKind, Result};
@@ -43,6 +43,10 @@ impl Table for Tree {
 
     fn path(&self) -> &str {
         Tree::path(self)
+    }
+
+    fn asked(&self) -> &str {
+        Tree::asked(self)
     }
 
     fn num_entries(&self) -> u64 {
@@ -93,7 +97,7 @@ impl Table for Tree {
     }
 
     fn add_hints(&self, hints: &MetadataHints) {
-        self.file().add_hints(hints, |file, known| file.has_record(known, self.path()));
+        self.file().add_hints(hints, |file, known| file.has_record(known, self.asked()));
     }
 }
 
@@ -105,7 +109,8 @@ impl File {
     pub async fn tree(&self, path: &str) -> Result<Tree> {
         let metadata = self.reading(|file, known| file.tree(known, path)).await?;
         self.learn(|file, known| file.has_record(known, path));
-        Ok(Tree::new(self.clone(), path, metadata))
+        let place = TablePlace { asked: path.into(), path: self.found(path).await?.path.into() };
+        Ok(Tree::new(self.clone(), place, metadata))
     }
 }
 

@@ -23,6 +23,7 @@ use crate::read::core::pipeline::{self, Decision, Job};
 use crate::read::core::request::ColumnRequest;
 use crate::read::core::select::Names;
 use crate::read::core::steps::{ReadPriority, Step, forwards};
+use crate::read::core::table::TablePlace;
 use crate::read::file::File;
 use baskets::Baskets;
 use plan::TreePlan;
@@ -38,7 +39,7 @@ pub struct Tree {
 
 struct Inner {
     file: File,
-    path: Arc<str>,
+    place: TablePlace,
     tree: Arc<rootfile::tree::Tree>,
     names: Names,
     interpretations: Mutex<Vec<Option<Interpreted>>>,
@@ -46,14 +47,12 @@ struct Inner {
 }
 
 impl Tree {
-    pub(crate) fn new(file: File, path: &str, tree: rootfile::tree::Tree) -> Self {
+    pub(crate) fn new(file: File, place: TablePlace, tree: rootfile::tree::Tree) -> Self {
         let names = Names::new(&tree);
         let interpretations = Mutex::new(vec![None; tree.branches.len()]);
-        let path = path.split(';').next().unwrap_or(path);
-        let friends = FriendList::new(file.clone(), path, tree.friends.clone());
-        let path = path.into();
+        let friends = FriendList::new(file.clone(), &place.path, tree.friends.clone());
         let tree = Arc::new(tree);
-        Tree { inner: Arc::new(Inner { file, path, tree, names, interpretations, friends }) }
+        Tree { inner: Arc::new(Inner { file, place, tree, names, interpretations, friends }) }
     }
 
     pub fn file(&self) -> &File {
@@ -62,7 +61,12 @@ impl Tree {
 
     /// Where the tree is in the file, without the cycle.
     pub fn path(&self) -> &str {
-        &self.inner.path
+        &self.inner.place.path
+    }
+
+    /// As [`Table::asked`](crate::Table::asked).
+    pub fn asked(&self) -> &str {
+        &self.inner.place.asked
     }
 
     pub fn num_entries(&self) -> u64 {
@@ -114,7 +118,7 @@ impl Tree {
             Interpretation::of(&self.inner.tree, branch, classes).map(Arc::new)
         });
         interpreted.clone().map_err(|error| {
-            let path = format!("{}/{}", self.inner.path, self.inner.names.path(branch));
+            let path = format!("{}/{}", self.inner.place.path, self.inner.names.path(branch));
             let error = if error.path.is_empty() { error.within(&path) } else { error };
             error.located(self.inner.file.url()).with_advice("the other branches can be read")
         })
@@ -154,7 +158,7 @@ impl Tree {
         let there =
             rootfile::tree::interpret::check_place(&self.inner.tree.branches[branch.0 as usize]);
         there.map_err(|error| {
-            let path = format!("{}/{}", self.inner.path, self.inner.names.path(branch));
+            let path = format!("{}/{}", self.inner.place.path, self.inner.names.path(branch));
             rootfile::Error { path, ..error }.located(self.inner.file.url())
         })
     }
@@ -360,7 +364,7 @@ impl Tree {
         Baskets {
             known: self.inner.file.known(),
             tree: self.inner.tree.clone(),
-            tree_path: self.inner.path.clone(),
+            tree_path: self.inner.place.path.clone(),
             url: self.inner.file.url().to_owned(),
             counters: read.iter().map(counter).collect(),
             columns: read.into_iter().map(Arc::new).collect(),

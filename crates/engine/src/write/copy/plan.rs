@@ -180,6 +180,12 @@ impl MergePlan {
         self.total_bytes
     }
 
+    /// The path that leads to a table of the output in the inputs.
+    pub fn asked(&self, output: usize) -> &str {
+        let path = &*self.outputs[output].path;
+        self.options.chosen_at(path).map_or(path, |chosen| &chosen.asked)
+    }
+
     /// That the inputs have what the options name.
     ///
     /// # Errors
