@@ -27,6 +27,8 @@ pub struct CopyOptions {
     pub chosen: Option<ChosenTable>,
     /// The objects and tables that are copied, whatever else is said.
     pub objects: ObjectFilter,
+    /// An input that cannot be copied with all that it has, and with its cycles, is an error.
+    pub keeps_all: bool,
 }
 
 /// A table of which a part is copied.
@@ -86,7 +88,7 @@ impl CopyOptions {
     /// `InvalidArgument` for a glob that cannot be read.
     pub fn of_merge(merge: MergeOptions) -> Result<CopyOptions> {
         let objects = ObjectFilter::new(&merge.only, &merge.without)?;
-        Ok(CopyOptions { merge, chosen: None, objects })
+        Ok(CopyOptions { merge, chosen: None, objects, keeps_all: false })
     }
 
     /// The same for an existing output, which keeps all that it has.

@@ -21,6 +21,7 @@ use super::ntuple_table::NTupleSource;
 use super::processes::{self, Processes};
 use super::table::SourceTable;
 use super::tree_table::TreeSource;
+use super::whole;
 use crate::located::Located;
 use crate::read::file::File;
 use crate::read::file::session::Session;
@@ -150,6 +151,10 @@ impl Input {
         let directories = file.reading(|format, known| format.directories(known)).await?;
         if let Some((path, why)) = directories.broken.first() {
             return Err(why.clone().within(path).located(file.url()));
+        }
+        if options.keeps_all {
+            let whole = whole::check_directories(&directories.readable);
+            whole.map_err(|error| error.with_url(file.url()))?;
         }
         let chosen = match &options.chosen {
             Some(chosen) => Some(file.key(&chosen.asked).await?),

@@ -250,8 +250,12 @@ async fn copied(
         addresses: sources.iter().map(|source| source.url.clone()).collect(),
         first: Some(first.table.file().clone()),
     };
-    let copy_options =
-        CopyOptions { merge, chosen: Some(chosen), objects: ObjectFilter::default() };
+    let copy_options = CopyOptions {
+        merge,
+        chosen: Some(chosen),
+        objects: ObjectFilter::default(),
+        keeps_all: false,
+    };
     let merged = copy_files(session, output, inputs, copy_options, progress).await?;
     let clusters = merged.input_entries.iter().fold(ClusterCounts::default(), |sum, input| {
         let ClusterCounts { copied, taken, left_out } = input.clusters;
