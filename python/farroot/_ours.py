@@ -16,6 +16,7 @@ from .errors import (
     Error,
     ExistsError,
     InvalidArgumentError,
+    KeyInFileError,
     NotFoundError,
     NotInstalledError,
     PermissionDeniedError,
@@ -84,6 +85,9 @@ def _as_ours(function: Callable[..., Any], error: BaseException) -> Error | None
         return None
     if isinstance(error, ExceptionGroup) and error.split(Error)[1] is None:
         return None
+    if isinstance(error, KeyError) and function.__name__ == "__getitem__":
+        # Of a mapping: `in` and `get` go by it.
+        return KeyInFileError(f"there is no {error.args[0] if error.args else 'such key'!r}")
     if isinstance(error, Exception):
         # Raised by the call itself and not within the function: the arguments do not fit.
         trace = error.__traceback__

@@ -102,7 +102,7 @@ class ExistsError(Error, FileExistsError):
 
 
 class KeyInFileError(Error, KeyError):
-    """No directory, tree or branch of that name in the file.
+    """No directory, tree or branch of that name in the file, or no such key in a mapping.
 
     Example:
         >>> tree = farroot.open("events.root:Events")

@@ -85,6 +85,7 @@ def test_what_one_process_has_read_is_there_for_the_next(files: Path, tmp_path: 
     assert "pinned" in shell(folder, "stat", listed["address"])
     assert "1 addresses" in shell(folder, "stat")
     assert "bytes are held" in shell(folder, "explain", listed["address"])
+    shell(folder, "unpin", listed["address"])
     shell(folder, "evict", listed["address"])
     assert shell(folder, "ls", "--json") == ""
 

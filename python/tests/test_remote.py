@@ -37,10 +37,11 @@ def serving(folder: Path, *options: str) -> Iterator[str]:
 
 
 @contextmanager
-def started(*words: str) -> Iterator[str]:
+def started(*words: str, **settings: str) -> Iterator[str]:
     """A server of the command's in a process of its own; gives ``host:port``."""
     command = [sys.executable, "-m", "farroot", *words, "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    environment = {**os.environ, **settings}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
             assert process.stdout is not None
             address = re.match(r"roots?://([^/]+)//", process.stdout.readline())

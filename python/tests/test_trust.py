@@ -201,7 +201,7 @@ def test_no_verb_prints_a_token(made: Path, tmp_path: Path) -> None:
             ("cp", none, str(tmp_path)),
             ("cache", "warm", address),
             ("cache", "ls", "--json"),
-            *(("cache", verb, address) for verb in ("stat", "explain", "pin", "evict")),
+            *(("cache", verb, address) for verb in ("stat", "explain", "pin", "unpin", "evict")),
             ("cache", "verify"),
             ("doctor", address),
             ("doctor", "--json", none),

@@ -126,7 +126,7 @@ struct WarmArguments {
   farroot cache evict --to '5 GB'
   farroot cache evict root://eos.example//store/nano.root")]
 struct EvictArguments {
-    /// URLs; of these files everything goes, pinned or not
+    /// URLs; of these files everything goes. One that is pinned is an error: see `unpin`
     #[arg(value_name = "FILE", required_unless_present_any = ["to", "older_than"])]
     files: Vec<String>,
     /// Until no more than so much is cached, as 5 GB: the parts used least go

@@ -208,12 +208,26 @@ fn a_file_is_checked_without_a_proxy() {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         (output.status.success(), text + &String::from_utf8_lossy(&output.stderr))
     };
-    let (is_right, text) = check("port = 1\norigin = ['root://*.cern.ch']\n");
-    assert!(is_right && text.contains("port 1: public files"), "{text}");
+    let (is_right, text) = check("port = 0\norigin = ['root://*.cern.ch']\n");
+    assert!(is_right && text.contains("port 0: public files"), "{text}");
+    // It said that a proxy could start on ports and with a cache that it could not have.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let origin = "address = '127.0.0.1'\norigin = ['root://*.cern.ch']\n";
+    let said = format!("port {port} of 127.0.0.1");
+    let (is_right, text) = check(&format!("port = {port}\n{origin}"));
+    assert!(!is_right && text.contains(&said), "{text}");
+    drop(taken);
+    let (is_right, text) = check(&format!("port = {port}\nhttp-port = {port}\n{origin}"));
+    assert!(!is_right && text.contains(&said), "{text}");
+    let settings = "[settings]\ncache = '1 GB'\ncache_folder = '/proc/x'\n";
+    let (is_right, text) = check(&format!("port = 0\n{origin}{settings}"));
+    assert!(!is_right && text.contains("/proc/x"), "{text}");
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/site.toml");
     let example = fs::read_to_string(example).unwrap();
     let here = folder.path().to_str().unwrap();
     let example = example.replace("/var/log/farroot", here).replace("/var/cache/farroot", here);
+    let example = example.replace("port = 1094", "port = 0");
     let (is_right, text) = check(&example);
     assert!(is_right && text.contains("root://*.cern.ch, https://*.cern.ch"), "{text}");
     for (file, why) in [

@@ -134,6 +134,9 @@ fn pins_stay_below_the_cap() {
     assert_eq!(bed.listed("b.root")["disk_bytes"], 0);
     let error = bed.refused(&cap, &["cache", "warm", &b]);
     assert!(error.contains("no room"), "{error}");
+    let error = bed.refused("1 GB", &["cache", "evict", &a]);
+    assert!(error.contains("unpin"), "{error}");
+    assert_eq!(bed.listed("a.root")["disk_bytes"], size);
     bed.printed(&["cache", "unpin", &a]);
     assert_eq!(bed.listed("a.root")["is_pinned"], false);
     bed.printed(&["cache", "evict", "--to", "0"]);

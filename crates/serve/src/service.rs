@@ -2,6 +2,7 @@
 //! without cut transfers.
 
 use std::io;
+use std::net::TcpListener;
 use std::time::Duration;
 
 use crate::cluster::ClusterSettings;
@@ -9,6 +10,21 @@ use crate::far::FarFiles;
 use crate::files::Files;
 use crate::folder::FolderFiles;
 use crate::{Config, Content, Protection, Server};
+
+impl Config {
+    /// That its ports are free and differ: all of them are taken, and let go.
+    fn check_ports(&self) -> io::Result<()> {
+        let flight = self.flight_door()?.is_some().then(|| self.flight_port.unwrap_or_default());
+        let mut taken = Vec::new();
+        for port in [Some(self.port), self.http_port, flight].into_iter().flatten() {
+            let listener = TcpListener::bind((self.address, port)).map_err(|why| {
+                io::Error::new(why.kind(), format!("port {port} of {}: {why}", self.address))
+            })?;
+            taken.push(listener);
+        }
+        Ok(())
+    }
+}
 
 impl Server {
     /// Reads certificate, tokens and users again, and opens the access log by its name again. No
@@ -62,11 +78,12 @@ impl Server {
         self.shared.clients.drain(most).await
     }
 
-    /// Whether a server could start: reads the files of its protection and opens its cache, and
-    /// listens nowhere.
+    /// Whether a server could start: reads the files of its protection, opens its cache, and takes
+    /// its ports for a moment.
     ///
     /// # Errors
-    /// As [`Server::start`], but for a port that is taken.
+    /// As [`Server::start`]; where no folder of the cache can be used, too, without which a server
+    /// starts and caches nothing.
     pub fn check(config: &Config) -> io::Result<()> {
         let guard = config.guard()?;
         config.flight_door()?;
@@ -74,7 +91,7 @@ impl Server {
         runtime.block_on(guard.check_issuers())?;
         match &config.content {
             Content::Folder { path, hidden, writable } => {
-                FolderFiles::new(path, *hidden, *writable, 1).map(drop)
+                FolderFiles::new(path, *hidden, *writable, 1)?;
             }
             Content::Far(forwarding) => {
                 for origin in &forwarding.origins {
@@ -83,11 +100,13 @@ impl Server {
                         |why| io::Error::other(format!("the credential for {origin}: {why}"));
                     credential.check(&forwarding.settings.credential_store).map_err(wrong)?;
                 }
+                remote::cache::Cache::of(&forwarding.settings.cache).map_err(io::Error::other)?;
                 let _inside = runtime.enter();
                 let own = (config.address, config.port).into();
-                FarFiles::start(forwarding, vec![own], 1).map(drop)
+                FarFiles::start(forwarding, vec![own], 1)?;
             }
         }
+        config.check_ports()
     }
 
     /// Waits until the bytes read of far files are in the disk cache, if there is one. Blocks.

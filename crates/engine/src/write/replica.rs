@@ -1,14 +1,15 @@
-//! Replicas of files in the cache: the same trees, names, titles and entry numbers, with baskets
-//! that programs decompress faster. A replica is a merge of one input.
+//! Replicas of files in the cache: the same trees and objects, names, cycles, titles and entry
+//! numbers, with baskets that programs decompress faster. A replica is a merge of one input from
+//! which nothing is left out.
 
-use remote::address::CacheUse;
+use remote::address::{self, CacheUse};
 use remote::cache::{Cache, Replica, ReplicaDraft};
 use remote::fetch::RemoteFile;
 use remote::{Error, ErrorKind, Result};
 use rootfile::write::{Compression, CompressionAlgorithm};
 
 use super::copy::MergeOptions;
-use super::merge::merge;
+use super::merge::copy_whole;
 use crate::read::file::session::Session;
 
 /// Begins every ROOT file.
@@ -44,6 +45,12 @@ pub(crate) async fn replica(
         Error::new(ErrorKind::InvalidArgument, "there is no cache to keep a replica in")
             .with_advice("FARROOT_CACHE says how much is kept, as `FARROOT_CACHE=\"20 GB\"`")
     })?;
+    if !cache.keeps(&address::parse(address)?) {
+        // Its replica would have no name in the cache: nothing could list, read or remove it.
+        let text = "of a file of this machine nothing is cached, no replica either";
+        let error = Error::new(ErrorKind::Unsupported, text).with_url(address);
+        return Err(error.with_advice("FARROOT_CACHE_LOCAL=network or =all caches such files"));
+    }
     let file = remote.open_bytes(address).await?;
     if let Some(found) = found(&cache, &file).await {
         return Ok(Some(found));
@@ -78,6 +85,14 @@ pub(crate) async fn replica(
     kept.map(Some).map_err(|error| error.with_url(file.url()))
 }
 
+/// The error for a file that a replica cannot stand for.
+fn no_replica(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Unsupported => error.with_advice("it has no replica, and is read as it is"),
+        _ => error,
+    }
+}
+
 async fn found(cache: &Cache, file: &RemoteFile) -> Option<Replica> {
     let cache = cache.clone();
     let origin = file.cached_origin();
@@ -108,8 +123,7 @@ async fn make(
     let output = draft.path.to_str().ok_or_else(|| {
         Error::new(ErrorKind::InvalidArgument, "the name of the cache's folder is no text")
     })?;
-    let inputs = vec![address.to_owned()];
-    merge(session, output, inputs, options, &|_| {}).await?;
+    copy_whole(session, output, address, options).await.map_err(no_replica)?;
     // All of it was read from the version that it is kept for.
     let locations = remote.locations(address).await?;
     let again = remote.open_bytes_with(locations, CacheUse::Verified).await?;

@@ -113,11 +113,15 @@ impl Cache {
                     .sum(),
                 checked: name.checked,
                 used: original.1.max(recompressed.1),
-                is_pinned: folders[0].iter().any(|folder| folder.join(PIN).exists()),
+                is_pinned: self.is_pinned(name),
                 copies: others.map(|other| other.address.clone()).collect(),
             }
         };
         names.iter().map(file).collect()
+    }
+
+    fn is_pinned(&self, name: &Name) -> bool {
+        self.folders(&name.content).iter().any(|folder| folder.join(PIN).exists())
     }
 
     /// The folders of a file: of its bytes, and of its parts with another codec.
@@ -280,14 +284,20 @@ impl Cache {
         addresses
     }
 
-    /// Removes the cached part of a file, pinned or not; returns how many bytes that frees. A
-    /// process that reads it keeps its open segments.
+    /// Removes the cached part of a file; returns how many bytes that frees. A process that reads
+    /// it keeps its open segments.
     ///
     /// # Errors
-    /// `NotFound` where nothing is known of the address.
+    /// `NotFound` where nothing is known of the address; `InvalidArgument` where it is pinned.
     pub fn evict(&self, url: &Address) -> Result<u64> {
+        let names = self.names(url)?;
+        if names.iter().any(|name| self.is_pinned(name)) {
+            return Err(Error::new(ErrorKind::InvalidArgument, "it is pinned, and stays")
+                .with_url(url.to_string())
+                .with_advice("end that first: `farroot cache unpin FILE`"));
+        }
         let mut freed = 0;
-        for name in self.names(url)? {
+        for name in names {
             let disk = self.on_disk();
             for id in [name.content, recompressed_id(&name.content)] {
                 self.content(id).end();

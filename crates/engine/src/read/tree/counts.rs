@@ -101,7 +101,7 @@ impl Pipeline<Baskets> {
         for basket in baskets {
             let known = self.source.counting.items.get(&(hidden, basket)).copied();
             let counts = known
-                .filter(|counts| !matches!(self.slots[*counts].state, State::Gone))
+                .filter(|at| !matches!(self.slots[*at].state, State::Gone | State::Failed(_)))
                 .unwrap_or_else(|| self.add_counts(hidden, basket, &item));
             self.slots[at].counts.push(counts);
             self.slots[counts].dependents.push(at);

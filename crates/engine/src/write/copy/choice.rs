@@ -27,12 +27,17 @@ pub struct CopyOptions {
     pub chosen: Option<ChosenTable>,
     /// The objects and tables that are copied, whatever else is said.
     pub objects: ObjectFilter,
+    /// An input that cannot be copied with all that it has, and with its cycles, is an error.
+    pub keeps_all: bool,
 }
 
 /// A table of which a part is copied.
 #[derive(Debug, Clone)]
 pub struct ChosenTable {
+    /// Its path in the output.
     pub path: String,
+    /// The path that leads to it in each input, which may have a cycle.
+    pub asked: String,
     /// Names, paths and globs of a tree's branches, names of an RNTuple's fields at the top; all
     /// where there are none.
     pub columns: Vec<String>,
@@ -83,7 +88,7 @@ impl CopyOptions {
     /// `InvalidArgument` for a glob that cannot be read.
     pub fn of_merge(merge: MergeOptions) -> Result<CopyOptions> {
         let objects = ObjectFilter::new(&merge.only, &merge.without)?;
-        Ok(CopyOptions { merge, chosen: None, objects })
+        Ok(CopyOptions { merge, chosen: None, objects, keeps_all: false })
     }
 
     /// The same for an existing output, which keeps all that it has.
@@ -104,11 +109,10 @@ impl CopyOptions {
         self.chosen.as_ref().is_some_and(|chosen| chosen.decide.is_some())
     }
 
-    /// Whether the table or object of a path is copied.
-    pub fn wants(&self, path: &str) -> bool {
-        let is_chosen =
-            self.chosen.as_ref().is_none_or(|chosen| chosen.keep_rest || chosen.path == path);
-        is_chosen && self.objects.has(path)
+    /// Whether the table or object of a path is copied, where it is the chosen table or not.
+    pub fn wants(&self, path: &str, is_chosen: bool) -> bool {
+        let keeps_rest = self.chosen.as_ref().is_none_or(|chosen| chosen.keep_rest);
+        (is_chosen || keeps_rest) && self.objects.has(path)
     }
 
     /// The chosen table, if it has this path.

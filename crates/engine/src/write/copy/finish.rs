@@ -90,12 +90,15 @@ fn put(
 ) -> Result<()> {
     let compression = plan.compression();
     let MergePlan { writer, outputs, notes, .. } = plan;
-    let Output { path, name, directory, content, inputs, differs, existing, .. } = &mut outputs[at];
+    let Output { path, name, directory, content, inputs, differs, existing, cycle, .. } =
+        &mut outputs[at];
     let directory = *directory;
     let existing = *existing;
-    let put = |writer: &mut FileWriter, object: Arc<dyn WritableObject>| match existing {
-        Some(existing) => writer.put_in_place(directory, name, existing.cycle, object),
-        None => writer.put(directory, name, object),
+    let cycle = *cycle;
+    let put = |writer: &mut FileWriter, object: Arc<dyn WritableObject>| match (existing, cycle) {
+        (Some(existing), _) => writer.put_in_place(directory, name, existing.cycle, object),
+        (None, Some(cycle)) => writer.put_with_cycle(directory, name, cycle, object),
+        (None, None) => writer.put(directory, name, object),
     };
     if *inputs < report.inputs {
         notes.push(format!("{path} is in {inputs} of {} inputs only", report.inputs));

@@ -21,6 +21,7 @@ use super::ntuple_table::NTupleSource;
 use super::processes::{self, Processes};
 use super::table::SourceTable;
 use super::tree_table::TreeSource;
+use super::whole;
 use crate::located::Located;
 use crate::read::file::File;
 use crate::read::file::session::Session;
@@ -151,7 +152,16 @@ impl Input {
         if let Some((path, why)) = directories.broken.first() {
             return Err(why.clone().within(path).located(file.url()));
         }
-        let wanted = wanted(file.format(), directories, options);
+        if options.keeps_all {
+            let whole = whole::check_directories(&directories.readable);
+            whole.map_err(|error| error.with_url(file.url()))?;
+        }
+        let chosen = match &options.chosen {
+            Some(chosen) => Some(file.key(&chosen.asked).await?),
+            None => None,
+        };
+        let is_chosen = |key: &Key| chosen.as_ref().is_some_and(|one| one.offset == key.offset);
+        let wanted = wanted(file.format(), directories, options, &is_chosen);
         file.reading(|format, known| records(format, known, &wanted)).await?;
         let known = file.known();
         let mut items = Vec::with_capacity(wanted.len());
@@ -167,20 +177,18 @@ impl Input {
             let table = table(&file, &known, &item.key).await?;
             items.push(InputItem { at: item, table, sets: SourceSets::default() });
         }
-        if let Some(chosen) = &options.chosen
-            && !has_table(&items, &chosen.path)
+        if let Some(key) = &chosen
+            && !items.iter().any(|item| item.table.is_some() && is_chosen(&item.at.key))
         {
-            return Err(no_table(&file, &chosen.path).await);
+            return Err(no_table(&file, key));
         }
         let mut ahead = None;
         if let Some(chosen) = &options.chosen
             && let Some(decide) = &chosen.decide
         {
-            let opened = OpenedInput { file: &file, path: &chosen.path, is_cold };
-            let is_chosen = |item: &&mut InputItem| {
-                path_of(&item.at.directory, &item.at.key.name) == chosen.path
-            };
-            let place = items.iter_mut().find(is_chosen).map(|item| &mut item.table);
+            let opened = OpenedInput { file: &file, path: &chosen.asked, is_cold };
+            let place = items.iter_mut().find(|item| is_chosen(&item.at.key));
+            let place = place.map(|item| &mut item.table);
             if let Some(place) = place
                 && let Some(source) = place.take()
             {
@@ -212,32 +220,26 @@ impl Input {
     }
 }
 
-fn has_table(items: &[InputItem], path: &str) -> bool {
-    let is_it = |InputItem { at, table, .. }: &InputItem| {
-        table.is_some() && path_of(&at.directory, &at.key.name) == path
-    };
-    items.iter().any(is_it)
+/// The error for an input whose object at the path of the chosen table is another one: the output
+/// would lack its entries.
+fn no_table(file: &File, key: &Key) -> Error {
+    let text = format!("{} is of class {}, and no table", key.name, key.class);
+    Error::new(ErrorKind::Unsupported, text).with_url(file.url())
 }
 
-/// The error for an input without the table that is asked for, whose entries the output would lack:
-/// with the names that come near, or with the class of the object of that name.
-async fn no_table(file: &File, path: &str) -> Error {
-    match file.reading(|format, known| format.find(known, path)).await {
-        Ok(key) => {
-            let text = format!("{path} is of class {}, and no table", key.class);
-            Error::new(ErrorKind::Unsupported, text).with_url(file.url())
-        }
-        Err(error) => error,
-    }
-}
-
-/// The keys of a directory that are no directories, of each name that of the highest cycle.
-fn newest(directory: &Directory) -> impl Iterator<Item = Key> {
+/// The keys of a directory that are no directories: of each name the chosen one, or that of the
+/// highest cycle.
+fn one_of_each_name(directory: &Directory, is_chosen: &dyn Fn(&Key) -> bool) -> Vec<Key> {
     let mut seen = BTreeSet::new();
     let keys = directory.keys.iter().filter(|key| !key.is_directory());
-    keys.filter(move |key| seen.insert(key.name.clone()))
-        .filter_map(|key| directory.key(&key.name, None))
+    let chosen = directory.keys.iter().find(|key| is_chosen(key));
+    keys.filter(|key| seen.insert(&*key.name))
+        .filter_map(|key| {
+            let chosen = chosen.filter(|chosen| chosen.name == key.name);
+            chosen.or_else(|| directory.key(&key.name, None))
+        })
         .cloned()
+        .collect()
 }
 
 /// Where something of that name in a directory is.
@@ -256,16 +258,17 @@ fn wanted(
     format: &rootfile::File,
     directories: Directories,
     options: &CopyOptions,
+    is_chosen: &dyn Fn(&Key) -> bool,
 ) -> Vec<InputKey> {
     let mut items = Vec::new();
     let mut room = DECODED_BYTES;
     for directory in directories.readable {
         let path: Arc<str> = directory.path.as_str().into();
-        for key in newest(&directory) {
+        for key in one_of_each_name(&directory, is_chosen) {
             let is_process = processes::number(&path, &key).is_some();
             let is_object = format.is_object(&key);
             let is_left_out = options.merge.without_tables && !is_object;
-            let is_wanted = options.wants(&path_of(&path, &key.name));
+            let is_wanted = options.wants(&path_of(&path, &key.name), is_chosen(&key));
             if is_left_out || !(is_process || is_wanted) {
                 continue;
             }

@@ -42,6 +42,7 @@ mod taken_entries;
 mod target;
 mod tree_table;
 mod uploader;
+mod whole;
 
 use remote::Result;
 
@@ -137,6 +138,7 @@ async fn copy_to(
 ) -> Result<MergeReport> {
     let InputsToCopy { addresses, first } = inputs;
     let session = context.session;
+    let keeps_all = plan.options.keeps_all;
     let mut now = MergeProgress { inputs: addresses.len(), ..MergeProgress::default() };
     let is_here = addresses.iter().all(|address| is_local(address));
     let reads = Reads::new(session.clone(), addresses, first, plan.options.clone());
@@ -151,8 +153,15 @@ async fn copy_to(
             return Err(none_read(&plan.notes));
         }
         plan.check_objects()?;
+        if keeps_all {
+            whole::check_notes(&plan.notes)?;
+        }
         plan.leave_unchanged();
         plan.complete(0)?;
     }
-    run::run(context, plan, from, uploader, &mut now, progress).await
+    let report = run::run(context, plan, from, uploader, &mut now, progress).await?;
+    if keeps_all {
+        whole::check_notes(&report.notes)?;
+    }
+    Ok(report)
 }

@@ -67,6 +67,8 @@ pub struct Output {
     pub differs: bool,
     /// The object or table of that name in a file that grows.
     pub existing: Option<ExistingKey>,
+    /// The cycle that it has in the input, where it keeps that.
+    pub cycle: Option<u16>,
     /// Whether its objects of an input, and so of all inputs behind it, are read after the tables.
     is_later: bool,
 }
@@ -180,6 +182,12 @@ impl MergePlan {
         self.total_bytes
     }
 
+    /// The path that leads to a table of the output in the inputs.
+    pub fn asked(&self, output: usize) -> &str {
+        let path = &*self.outputs[output].path;
+        self.options.chosen_at(path).map_or(path, |chosen| &chosen.asked)
+    }
+
     /// That the inputs have what the options name.
     ///
     /// # Errors
@@ -213,6 +221,7 @@ impl MergePlan {
         while let Some(InputItem { at: found, table, sets }) = items.next() {
             let InputKey { directory, key, is_read } = found;
             let at = self.output_of(&directory, &key.name);
+            self.outputs[at].cycle = self.options.keeps_all.then_some(key.cycle);
             if self.stays(of.number) {
                 let kind = match &table {
                     Some(table) => UnchangedKind::Table(table.entries()),
@@ -540,6 +549,7 @@ impl Output {
             inputs: 0,
             differs: false,
             existing: None,
+            cycle: None,
             is_later: false,
         }
     }

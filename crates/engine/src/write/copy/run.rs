@@ -137,7 +137,7 @@ async fn fill(
     let located = |error: rootfile::Error| error.located(&*input.url);
     for output in input.tables.iter().copied() {
         let mut counts = Counts::new();
-        let path = plan.outputs[output].path.clone();
+        let path = plan.asked(output).to_owned();
         let Some((table, _)) = plan.table(output) else { continue };
         for counter in table.counters().map_err(located)? {
             let numbers = counts::read(session, input, &path, &counter).await?;

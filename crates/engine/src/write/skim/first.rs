@@ -25,6 +25,8 @@ use crate::write::copy::without_sets;
 pub struct First {
     pub table: Arc<dyn Table>,
     pub path: String,
+    /// The path that opens it, which may have a cycle.
+    pub asked: String,
     pub tree: Option<Arc<TreeMetadata>>,
     pub ntuple: Option<RNTuple>,
     /// The note on attribute sets that the skim leaves out.
@@ -110,8 +112,9 @@ impl First {
         let sets = ntuple.as_ref().map_or(&[][..], RNTuple::attribute_sets);
         let note = without_sets(table.path(), &source.url, sets);
         let path = table.path().to_owned();
+        let asked = table.asked().to_owned();
         let hidden = Vec::new();
-        Ok(First { path, tree, ntuple, note, hidden, keeps_none: false, table })
+        Ok(First { path, asked, tree, ntuple, note, hidden, keeps_none: false, table })
     }
 }
 

@@ -52,7 +52,7 @@ pub(crate) async fn skim(
     let mut first = First::open(session, sources, options).await?;
     let options = &first.with_meanings(session, options).await?;
     let hidden = first.hidden.clone();
-    let report = match way_of(&first, options).await? {
+    let report = match way_of(&first, sources, options).await? {
         Way::Copied(columns) => {
             let first = (&first, columns);
             copied(session, output, sources, (options, first), progress).await
@@ -157,7 +157,12 @@ fn parquet_path(output: &str, options: &SkimOptions) -> Result<PathBuf> {
 }
 
 /// Whether columns can be copied.
-async fn way_of(first: &First, options: &SkimOptions) -> Result<Way> {
+async fn way_of(first: &First, sources: &[TableLocation], options: &SkimOptions) -> Result<Way> {
+    let of = |source: &TableLocation| source.path.as_deref().unwrap_or(&first.path).to_owned();
+    let is_first = |path: String| path.trim_matches('/') == first.asked.trim_matches('/');
+    if let Some(path) = sources.iter().skip(1).map(of).find(|path| !is_first(path.clone())) {
+        return Ok(Way::Encoded(Some(format!("{path} of another input is added to it"))));
+    }
     if first.keeps_none {
         return Ok(Way::Encoded(Some("none of its columns is kept as it is".to_owned())));
     }
@@ -228,6 +233,7 @@ async fn copied(
     let decides = options.cut.is_some() || !options.define.is_empty();
     let chosen = ChosenTable {
         path: first.path.clone(),
+        asked: first.asked.clone(),
         columns,
         is_cut: options.cut.is_some(),
         decide: decides.then(|| Arc::new(decide) as _),
@@ -244,8 +250,12 @@ async fn copied(
         addresses: sources.iter().map(|source| source.url.clone()).collect(),
         first: Some(first.table.file().clone()),
     };
-    let copy_options =
-        CopyOptions { merge, chosen: Some(chosen), objects: ObjectFilter::default() };
+    let copy_options = CopyOptions {
+        merge,
+        chosen: Some(chosen),
+        objects: ObjectFilter::default(),
+        keeps_all: false,
+    };
     let merged = copy_files(session, output, inputs, copy_options, progress).await?;
     let clusters = merged.input_entries.iter().fold(ClusterCounts::default(), |sum, input| {
         let ClusterCounts { copied, taken, left_out } = input.clusters;

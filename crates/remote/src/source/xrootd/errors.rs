@@ -200,6 +200,8 @@ impl XrootdServer {
             ErrorCode::AUTH_FAILED => ErrorKind::Unauthenticated,
             ErrorCode::TLS_REQUIRED | ErrorCode::UNSUPPORTED => ErrorKind::Unsupported,
             ErrorCode::IS_DIRECTORY | ErrorCode::NOT_FILE => ErrorKind::InvalidArgument,
+            // farroot's proxy says so of a file that has changed at its origin.
+            ErrorCode::CONFLICT => ErrorKind::Changed,
             _ if is_no_directory(refused) => ErrorKind::InvalidArgument,
             _ => ErrorKind::Io,
         };

@@ -68,6 +68,11 @@ impl OpenDirectory {
         self.keys.next_cycle(name)
     }
 
+    /// As [`KeyList::begin_with`].
+    pub fn begin_cycles_with(&mut self, name: &str, cycle: u16) {
+        self.keys.begin_with(name, cycle);
+    }
+
     /// Lists a record. ROOT takes the first key of a name for the newest: a further one goes in
     /// front of those that are there (`TDirectoryFile::AppendKey`).
     pub fn list(&mut self, name: &str, cycle: u16, key: Bytes) {

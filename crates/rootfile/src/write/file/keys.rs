@@ -42,6 +42,12 @@ impl KeyList {
         self.highest[name]
     }
 
+    /// Lets the cycles of a name begin with this one, where none is as high.
+    pub fn begin_with(&mut self, name: &str, cycle: u16) {
+        let name = self.name(name);
+        self.highest[name] = self.highest[name].max(cycle.saturating_sub(1));
+    }
+
     /// Adds a key behind all others.
     pub fn push(&mut self, name: &str, cycle: u16, image: Bytes) {
         let place = KeyPlace(self.pushed, 0);

@@ -252,6 +252,18 @@ impl FileWriter {
         self.put_object(directory, name, object, None);
     }
 
+    /// The same with the cycle that the object has, which is the first of its name.
+    pub fn put_with_cycle(
+        &mut self,
+        directory: DirectoryId,
+        name: &str,
+        cycle: u16,
+        object: Arc<dyn WritableObject>,
+    ) {
+        self.directories[directory.0].begin_cycles_with(name, cycle);
+        self.put(directory, name, object);
+    }
+
     /// Adds an object in place of one of the file as it was: it is listed there, under the same
     /// cycle. The record of the earlier one becomes free.
     pub fn put_in_place(

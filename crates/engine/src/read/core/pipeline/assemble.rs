@@ -17,6 +17,7 @@ use remote::Result;
 impl<S: Source> Pipeline<S> {
     pub(super) fn batch(&mut self, number: usize, output: &BatchSender) -> Result<AccountedBatch> {
         self.leave_out(number)?;
+        self.check_failed(number)?;
         let entries = self.plan.batches[number].entries.clone();
         let survivors = self.survivors_of(number);
         let items = std::mem::take(&mut self.plan.batches[number].items);

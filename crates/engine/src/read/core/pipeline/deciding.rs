@@ -173,8 +173,7 @@ impl<S: Source> Pipeline<S> {
                 slot.needed_by.push(batch);
                 let coming = matches!(slot.state, State::Idle | State::Asked(_));
                 self.absent[batch] += usize::from(coming);
-                self.lacking[batch] +=
-                    usize::from(!matches!(slot.state, State::Held(..) | State::Refused(_)));
+                self.lacking[batch] += usize::from(!slot.state.is_settled());
                 needed.push(at);
             }
             if slot.undecided == 0 {

@@ -195,7 +195,7 @@ impl<S: Source> Pipeline<S> {
                         self.refuse(done.item, error);
                         Ok(())
                     }
-                    ItemOutcome::Failed(error) => Err(error),
+                    ItemOutcome::Failed(error) => self.fail(done.item, error),
                 })
             }
             Work::Decided { window, mask } => self.hear(window, &mask?),
@@ -259,7 +259,11 @@ impl<S: Source> Pipeline<S> {
                     State::Held(_, share) | State::Put(share) => {
                         share.iter().for_each(Share::hand_over);
                     }
-                    State::Idle | State::Decoding | State::Refused(_) | State::Gone => {}
+                    State::Idle
+                    | State::Decoding
+                    | State::Refused(_)
+                    | State::Failed(_)
+                    | State::Gone => {}
                 }
             }
         }

@@ -39,8 +39,17 @@ pub enum State {
     Put(Option<Share>),
     /// Not readable by this version, and of a column that may be left out.
     Refused(Error),
+    /// Not readable: an error of each batch that needs it.
+    Failed(Error),
     /// Handed out, or not needed after all.
     Gone,
+}
+
+impl State {
+    /// Whether nothing more comes of it.
+    pub fn is_settled(&self) -> bool {
+        matches!(self, State::Held(..) | State::Refused(_) | State::Failed(_))
+    }
 }
 
 /// An item of which some pieces have not come.
