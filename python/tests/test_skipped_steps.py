@@ -44,6 +44,7 @@ def places(damaged: Path) -> Iterator[list[str]]:
         yield [str(damaged), f"http://{host}/dam.root", f"root://{host}//dam.root"]
 
 
+@pytest.mark.filterwarnings("ignore::farroot.errors.SkippedWarning")
 @pytest.mark.parametrize(
     ("cut", "left_out"),
     [

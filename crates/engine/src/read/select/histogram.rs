@@ -12,6 +12,7 @@ use rootfile::Array;
 
 /// Bins of all axes together, those beyond the edges included.
 const CELLS_MAX: usize = 4_000_000;
+const AXES_MAX: usize = 3;
 
 /// A histogram: the first bin of each axis is that of values below it, the last one that of values
 /// above it and of those that are no numbers.
@@ -104,6 +105,11 @@ pub(super) async fn filled(
 
 impl Histogram {
     fn new(bins: &[Bins], has_weight: bool) -> Result<Self> {
+        if !(1..=AXES_MAX).contains(&bins.len()) {
+            let message =
+                format!("a histogram has one to {AXES_MAX} axes, and not {}", bins.len());
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
         let counts: Vec<usize> = bins.iter().map(Bins::count).collect();
         let cells = counts.iter().try_fold(1usize, |cells, count| cells.checked_mul(count + 2));
         let cells = cells.filter(|cells| *cells <= CELLS_MAX).ok_or_else(|| {
