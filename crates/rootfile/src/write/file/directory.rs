@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::existing::ExistingDirectory;
+use super::existing::{ExistingDirectory, LONG, OldForm};
 use super::keys::{KeyList, KeyPlace};
 use super::{BEGIN, DirectoryId, FileWriter, Slot, Span, State, finished};
 use crate::cursor::Cursor;
@@ -14,8 +14,13 @@ use crate::key::Key;
 use crate::write::buffer::Buffer;
 use crate::write::key::{BIG, KeyHead, string_len, write_offset};
 
-/// Bytes of a directory's record behind its names, in both forms.
+/// Bytes of a new directory's record behind its names, in both forms.
 const DIRECTORY_LEN: usize = 60;
+/// Version of the record of a new directory.
+const VERSION: u16 = 5;
+/// Versions from this on have the directory's own number (`fUUID`), of so many bytes.
+const WITH_UUID: u16 = 2;
+const UUID_LEN: usize = 18;
 
 /// A directory, and the keys that it will list.
 #[derive(Debug)]
@@ -40,9 +45,26 @@ pub(super) struct OpenDirectory {
 /// The fields that stay in the record of a directory of an existing file, and the list that it had.
 #[derive(Debug)]
 struct OldRecord {
-    created: u32,
-    uuid: Bytes,
+    form: OldForm,
     list: Span,
+}
+
+impl OldForm {
+    /// Bytes of the record behind the names.
+    fn len(&self) -> usize {
+        let offset = if self.is_long { 8 } else { 4 };
+        2 + 4 * 4 + 3 * offset + self.rest.len()
+    }
+
+    /// The bytes behind the offsets, where these have eight bytes or not: without the spare ones
+    /// where they become longer.
+    fn rest_in(&self, long: bool) -> &[u8] {
+        let uuid_len = if self.version >= WITH_UUID { UUID_LEN } else { 0 };
+        match long == self.is_long {
+            true => &self.rest,
+            false => &self.rest[..uuid_len.min(self.rest.len())],
+        }
+    }
 }
 
 impl OpenDirectory {
@@ -187,8 +209,7 @@ impl FileWriter {
             open.is_changed = false;
             let start = directory.list.start;
             open.old = Some(OldRecord {
-                created: directory.created,
-                uuid: directory.uuid,
+                form: directory.record,
                 list: Span { offset: start, len: directory.list.end - start },
             });
             for (key, image) in directory.keys {
@@ -249,12 +270,21 @@ impl FileWriter {
     }
 
     /// The content of a directory's record once its list of keys has a place.
-    pub(super) fn directory_content(&self, id: DirectoryId, keys: u64, keys_len: usize) -> Bytes {
-        let OpenDirectory { offset, name_len, mother, old, .. } = &self.directories[id.0];
-        let long = keys > BIG;
+    ///
+    /// # Errors
+    /// `Limit` where the record of an existing directory has no room for offsets of eight bytes.
+    pub(super) fn directory_content(
+        &self,
+        id: DirectoryId,
+        keys: u64,
+        keys_len: usize,
+    ) -> Result<Bytes> {
+        let OpenDirectory { name, offset, name_len, mother, old, .. } = &self.directories[id.0];
+        let form = old.as_ref().map(|old| &old.form);
+        let long = keys > BIG || form.is_some_and(|form| form.is_long);
         let mut content = Buffer::default();
-        content.u16(if long { 1005 } else { 5 });
-        content.u32(old.as_ref().map_or(self.options.datime, |old| old.created));
+        content.u16(form.map_or(VERSION, |form| form.version) + if long { LONG } else { 0 });
+        content.u32(form.map_or(self.options.datime, |form| form.created));
         content.u32(self.options.datime);
         content.u32(keys_len as u32);
         content.u32(*name_len as u32);
@@ -262,17 +292,26 @@ impl FileWriter {
         for place in [*offset, mother, keys] {
             write_offset(&mut content, long, place);
         }
-        match old {
-            Some(old) => content.bytes(&old.uuid),
+        let len = match form {
+            Some(form) => {
+                let len = form.len();
+                content.bytes(form.rest_in(long));
+                len
+            }
             None => {
                 content.u16(1);
                 content.bytes(&self.options.uuid.to_be_bytes());
+                DIRECTORY_LEN
             }
-        }
-        // Room for the longer form.
-        let rest = DIRECTORY_LEN - content.len();
+        };
+        // Room for the longer form. Behind it are other records.
+        let Some(rest) = len.checked_sub(content.len()) else {
+            let message = "a directory whose record has no room for offsets beyond 2 GB: merge the \
+                           file into a new one";
+            return Err(Error::limit(message).within(name));
+        };
         content.bytes(&[0; DIRECTORY_LEN][..rest]);
-        content.into_vec().into()
+        Ok(content.into_vec().into())
     }
 
     /// The list of a directory's keys, whose first byte goes to the end of the file: its length.
