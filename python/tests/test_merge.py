@@ -219,6 +219,29 @@ def test_inputs_that_do_not_fit_leave_nothing(tmp_path: Path) -> None:
         farroot.merge([few], output)
 
 
+def test_an_input_is_not_replaced_under_another_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the texts of the addresses were compared, so that the output replaced the input."""
+    monkeypatch.chdir(tmp_path)
+    one = made_of(tmp_path / "one.root", 0)
+    other = made_of(tmp_path / "other.root", 10)
+    before = one.read_bytes()
+    Path("link.root").symlink_to("one.root")
+    Path("hard.root").hardlink_to("one.root")
+    names = ("one.root", "./one.root", f"../{tmp_path.name}/one.root", "link.root", "hard.root")
+    for name in names:
+        with pytest.raises(farroot.InvalidArgumentError, match="one of the inputs"):
+            farroot.merge([other, one], name, overwrite=True)
+        with pytest.raises(farroot.InvalidArgumentError, match="one of the inputs"):
+            farroot.merge([one], name, append=True)
+        for options in ({"cut": "n > 2"}, {"format": "rntuple"}):
+            with pytest.raises(farroot.InvalidArgumentError, match="one of the inputs"):
+                farroot.skim({one: "t"}, name, overwrite=True, **options)  # type: ignore[arg-type]
+        assert Path(name).read_bytes() == before
+    assert Path("link.root").is_symlink()
+
+
 def test_inputs_that_cannot_be_read_are_left_out_when_asked(tmp_path: Path) -> None:
     good = [made_of(tmp_path / f"{n}.root", 10 * n) for n in range(2)]
     cut, gone = tmp_path / "cut.root", tmp_path / "gone.root"
