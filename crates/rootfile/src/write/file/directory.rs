@@ -84,14 +84,11 @@ impl OpenDirectory {
     }
 
     pub fn next_cycle(&mut self, name: &str) -> u16 {
-        if let Some((_, cycle)) = self.vacant {
-            return cycle;
-        }
         self.keys.next_cycle(name)
     }
 
     /// Lists a record. ROOT takes the first key of a name for the newest: a further one goes in
-    /// front of those that are there (`TDirectoryFile::AppendKey`).
+    /// front of those of lower cycles (`TDirectoryFile::AppendKey`).
     pub fn list(&mut self, name: &str, cycle: u16, key: Bytes) {
         match self.vacant.take() {
             Some((place, _)) => self.keys.insert(name, cycle, place, key),
@@ -214,7 +211,7 @@ impl FileWriter {
             });
             for (key, image) in directory.keys {
                 // A negative cycle is that of a key which ROOT is not to purge.
-                open.keys.push(&key.name, (key.cycle as i16).unsigned_abs(), image);
+                open.keys.push_existing(&key.name, (key.cycle as i16).unsigned_abs(), image);
             }
             self.directories.push(open);
             if let Some(mother) = mother {
@@ -256,7 +253,8 @@ impl FileWriter {
         let name = name.clone();
         let title = title.clone();
         let mother = mother.unwrap_or(DirectoryId::TOP);
-        let head = KeyHead { title, ..self.key_head(mother, "TDirectory", &name) };
+        let cycle = self.directories[mother.0].next_cycle(&name);
+        let head = KeyHead { title, cycle, ..self.key_head(mother, "TDirectory", &name) };
         let len = DIRECTORY_LEN as u64;
         let mut key = Buffer::default();
         head.write(&mut key, self.end, len, len).map_err(|error| error.within(&name))?;

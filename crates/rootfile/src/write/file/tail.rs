@@ -102,22 +102,19 @@ impl FileWriter {
     }
 
     fn finish_table(&mut self, table: TableId) -> Result<()> {
-        let OpenTable { directory, name, writer, replaces, .. } = &self.tables[table];
+        let OpenTable { directory, name, writer, cycle, .. } = &self.tables[table];
         if writer.is_unchanged() {
             return Ok(());
         }
         let directory = *directory;
         let name = name.clone();
-        let replaces = *replaces;
+        let cycle = *cycle;
         let place = self.place_in(directory);
         let encoders = &mut self.encoders;
         let finished = self.tables.change(table, |open| open.writer.finish(place, encoders));
         let Finished { records, object } = finished.map_err(|error| error.within(&name))?;
         self.emit([records.into()], false);
-        match replaces {
-            Some(cycle) => self.put_in_place(directory, &name, cycle, object),
-            None => self.put(directory, &name, object),
-        }
+        self.put_object(directory, &name, object, cycle);
         self.place_next().map(drop)
     }
 
