@@ -17,6 +17,7 @@ use rootfile::{Known, Needs, Progress};
 
 use super::attributes::SourceSets;
 use super::choice::{CopyOptions, DecidedTable, OpenedInput, RequestedAhead};
+use super::folders::InputFolder;
 use super::ntuple_table::NTupleSource;
 use super::processes::{self, Processes};
 use super::table::SourceTable;
@@ -45,6 +46,7 @@ pub struct Input {
     /// Every object and table, by directory and in the order of the keys.
     pub items: Items,
     pub processes: Processes,
+    pub folders: Vec<InputFolder>,
     /// Bytes that were requested before the entries were decided.
     pub ahead: Option<RequestedAhead>,
     /// The open file.
@@ -151,6 +153,7 @@ impl Input {
         if let Some((path, why)) = directories.broken.first() {
             return Err(why.clone().within(path).located(file.url()));
         }
+        let folders = InputFolder::all(&directories, options);
         let wanted = wanted(file.format(), directories, options);
         file.reading(|format, known| records(format, known, &wanted)).await?;
         let known = file.known();
@@ -208,6 +211,7 @@ impl Input {
             infos: infos(&file),
             items,
             processes,
+            folders,
         })
     }
 }

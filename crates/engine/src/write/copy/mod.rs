@@ -26,6 +26,7 @@ mod chunks;
 mod counts;
 mod ending;
 mod finish;
+mod folders;
 mod inputs;
 mod later;
 mod ntuple_table;

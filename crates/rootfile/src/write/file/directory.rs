@@ -134,16 +134,34 @@ impl FileWriter {
     /// # Errors
     /// `Unsupported` after [`FileWriter::close`].
     pub fn directory(&mut self, path: &str) -> Result<DirectoryId> {
+        self.directory_with(path, |_| None)
+    }
+
+    /// The same, where a new directory gets the title for its path; without one, its name.
+    ///
+    /// # Errors
+    /// As [`FileWriter::directory`].
+    pub fn directory_with<'a>(
+        &mut self,
+        path: &str,
+        titles: impl Fn(&str) -> Option<&'a str>,
+    ) -> Result<DirectoryId> {
         if self.state != State::Open {
             return Err(finished());
         }
         let names = path.split('/').filter(|name| !name.is_empty());
+        let mut above = String::new();
         Ok(names.fold(DirectoryId::TOP, |mother, name| {
+            if !above.is_empty() {
+                above.push('/');
+            }
+            above.push_str(name);
             if let Some(there) = self.directories[mother.0].below.get(name) {
                 return *there;
             }
             let made = DirectoryId(self.directories.len());
-            self.directories.push(OpenDirectory::new(name, name, Some(mother)));
+            let title = titles(&above).unwrap_or(name);
+            self.directories.push(OpenDirectory::new(name, title, Some(mother)));
             self.directories[mother.0].below.insert(name.to_owned(), made);
             self.slots.push_back(Slot::Directory(made));
             made
