@@ -4,8 +4,8 @@ use std::os::unix::fs::MetadataExt;
 
 use super::{Address, Target, parse};
 
-/// A file that is there, however its address is written: by relative paths and links on a disk, with
-/// its server's port or without.
+/// A file that is there, however its address is written: by relative paths and links on a disk,
+/// with its server's port or without.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FileIdentity(Identity);
 
@@ -26,8 +26,8 @@ impl Address {
         let identity = match &self.target {
             Target::Local(path) => {
                 let there = std::fs::metadata(path).ok()?;
-                let (device, inode) = (there.dev(), there.ino());
-                there.is_file().then_some(Identity::Disk { device, inode })?
+                let number = Identity::Disk { device: there.dev(), inode: there.ino() };
+                there.is_file().then_some(number)?
             }
             Target::Xrootd(url) => {
                 Identity::Server(url.host.to_ascii_lowercase(), url.port, url.path.clone())

@@ -5,6 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
+/// Which cycle the key of an object gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeyCycle {
+    /// The next one of its name.
+    Next,
+    /// That which it got when it was added.
+    Reserved(u16),
+    /// That of the object of the file as it was, in whose place it is listed.
+    InPlaceOf(u16),
+}
+
 /// Where a key is in the list: behind so many names, and among the keys of one name by its cycle,
 /// the highest first; those of an existing file come last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,7 +78,7 @@ impl KeyList {
         let mut same = self.of_name.range((of, KeyPlace::FIRST)..=(of, KeyPlace::LAST));
         match same.next() {
             Some((_, first)) => {
-                let (first, own) = (*first, first.of_cycle(cycle));
+                let own = first.of_cycle(cycle);
                 // Cycles end, and the last one may come again.
                 let is_there = self.images.contains_key(&own);
                 let place = if is_there { first.in_front() } else { own };

@@ -27,6 +27,7 @@ use crate::error::{Error, Result};
 use directory::OpenDirectory;
 pub use existing::Existing;
 use free::Free;
+use keys::KeyCycle;
 pub use tables::{DirectoryId, TableId};
 use tables::{OpenTable, OpenTables};
 
@@ -147,17 +148,6 @@ struct NamedObject {
     object: Arc<dyn WritableObject>,
     compression: Compression,
     cycle: KeyCycle,
-}
-
-/// Which cycle the key of an object gets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum KeyCycle {
-    /// The next one of its name.
-    Next,
-    /// That which it got when it was added.
-    Reserved(u16),
-    /// That of the object of the file as it was, in whose place it is listed.
-    InPlaceOf(u16),
 }
 
 /// A file that is written, and the directory of a table in it.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Index;
 
-use super::KeyCycle;
+use super::keys::KeyCycle;
 use crate::write::table::TableWriter;
 
 /// A directory of the file; [`DirectoryId::TOP`] is there from the beginning.
@@ -27,7 +27,7 @@ pub(super) struct OpenTable {
     pub out: usize,
     /// Whether some of its work has a place.
     pub is_placed: bool,
-    pub(super) cycle: KeyCycle,
+    pub cycle: KeyCycle,
     /// The RNTuple whose footer links it, if it is an attribute set, which no directory lists.
     pub set_of: Option<TableId>,
 }
