@@ -28,8 +28,8 @@ SUMS = Path(__file__).with_name("frozen_outputs.json")
 
 
 def write_inputs(folder: Path) -> None:
-    """Two trees of several clusters and two RNTuples of one, of which the second ones lack a column,
-    with histograms beside them."""
+    """Two trees of several clusters and two RNTuples of one, of which the second ones lack a
+    column, with histograms beside them."""
     for number in (1, 2):
         entries = np.arange(4000) + 4000 * number
         columns: dict[str, Any] = {
