@@ -80,6 +80,13 @@ def is_local(url: str) -> bool:
     return "://" not in url or url.startswith("file:")
 
 
+def absolute(url: str) -> str:
+    """The same address for processes that have another working directory."""
+    if not is_local(url):
+        return url
+    return os.path.abspath(os.path.expanduser(url.removeprefix("file://")))
+
+
 def uncycled(path: str) -> str:
     """A path in a file without cycles and outer slashes: ``/one;1/two;1`` is ``one/two``."""
     return "/".join(re.sub(r";\d+$", "", part) for part in path.strip("/").split("/"))

@@ -28,8 +28,8 @@ SUMS = Path(__file__).with_name("frozen_outputs.json")
 
 
 def write_inputs(folder: Path) -> None:
-    """Two trees and two RNTuples of several clusters, of which the second ones lack a column, with
-    histograms beside them."""
+    """Two trees of several clusters and two RNTuples of one, of which the second ones lack a
+    column, with histograms beside them."""
     for number in (1, 2):
         entries = np.arange(4000) + 4000 * number
         columns: dict[str, Any] = {
@@ -42,7 +42,8 @@ def write_inputs(folder: Path) -> None:
             columns["only"] = entries.astype(np.float32)
         for kind in ("tree", "ntuple"):
             path = folder / f"{kind}_{number}.root"
-            with farroot.recreate(path, cluster=1000, reproducible=True) as file:
+            cluster = 1000 if kind == "tree" else None
+            with farroot.recreate(path, cluster=cluster, reproducible=True) as file:
                 file["h"] = np.histogram(entries % 7, bins=7, range=(0, 7))
                 make = file.mktree if kind == "tree" else file.mkrntuple
                 make("dir/t", columns)

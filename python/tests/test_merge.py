@@ -219,18 +219,74 @@ def test_inputs_that_do_not_fit_leave_nothing(tmp_path: Path) -> None:
         farroot.merge([few], output)
 
 
+@pytest.mark.interop
+def test_directories_keep_their_titles(tmp_path: Path) -> None:
+    """A directory got its name as its title, and one without objects was left out."""
+    by_root(
+        f"""
+import ROOT
+for number in range(2):
+    file = ROOT.TFile(f"{tmp_path}/{{number}}.root", "RECREATE")
+    cut = file.mkdir("cut", f"MET > 50, input {{number}}")
+    cut.mkdir("empty", "to be filled")
+    cut.mkdir("below", "of a name").cd()
+    ROOT.TNamed("name", "of both").Write()
+    file.Close()
+""",
+    )
+    inputs = [tmp_path / f"{number}.root" for number in range(2)]
+    farroot.merge(inputs, tmp_path / "all.root")
+    with uproot.open(tmp_path / "all.root") as file:
+        titles = {
+            path: file.key(path).member("fTitle") for path in ("cut", "cut/empty", "cut/below")
+        }
+        assert {*file.keys(cycle=False)} == {*titles, "cut/below/name"}
+    assert titles == {
+        "cut": "MET > 50, input 0",
+        "cut/empty": "to be filled",
+        "cut/below": "of a name",
+    }
+    farroot.merge(inputs, tmp_path / "some.root", without=["cut/empty"])
+    assert "cut/empty" not in farroot.open(tmp_path / "some.root").keys(cycle=False)
+
+
+def test_an_input_is_not_replaced_under_another_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the texts of the addresses were compared, so that the output replaced the input."""
+    monkeypatch.chdir(tmp_path)
+    one = made_of(tmp_path / "one.root", 0)
+    other = made_of(tmp_path / "other.root", 10)
+    before = one.read_bytes()
+    Path("link.root").symlink_to("one.root")
+    Path("hard.root").hardlink_to("one.root")
+    names = ("one.root", "./one.root", f"../{tmp_path.name}/one.root", "link.root", "hard.root")
+    for name in names:
+        with pytest.raises(farroot.InvalidArgumentError, match="one of the inputs"):
+            farroot.merge([other, one], name, overwrite=True)
+        with pytest.raises(farroot.InvalidArgumentError, match="one of the inputs"):
+            farroot.merge([one], name, append=True)
+        for options in ({"cut": "n > 2"}, {"format": "rntuple"}):
+            with pytest.raises(farroot.InvalidArgumentError, match="one of the inputs"):
+                farroot.skim({one: "t"}, name, overwrite=True, **options)  # type: ignore[arg-type]
+        assert Path(name).read_bytes() == before
+    assert Path("link.root").is_symlink()
+
+
 def test_inputs_that_cannot_be_read_are_left_out_when_asked(tmp_path: Path) -> None:
     good = [made_of(tmp_path / f"{n}.root", 10 * n) for n in range(2)]
     cut, gone = tmp_path / "cut.root", tmp_path / "gone.root"
     cut.write_bytes(good[0].read_bytes()[:300])
-    inputs, output = [cut, good[0], gone, good[1]], tmp_path / "all.root"
+    empty = tmp_path / "empty.root"  # of a job that was killed: it ended the merge
+    empty.touch()
+    inputs, output = [cut, good[0], gone, empty, good[1]], tmp_path / "all.root"
     with pytest.raises(farroot.Error, match=r"cut\.root"):
         farroot.merge(inputs, output)
     merged = farroot.merge(inputs, output, skip_bad=True)
     assert (merged.num_sources, merged.tables) == (2, {"t": 20})
     notes = sorted(merged.notes)
-    assert len(notes) == 2
-    assert all(str(path) in " ".join(notes) for path in (cut, gone))
+    assert len(notes) == 3
+    assert all(str(path) in " ".join(notes) for path in (cut, gone, empty))
     with pytest.raises(farroot.NotFoundError, match="no input"):
         farroot.merge([cut, gone], tmp_path / "none.root", skip_bad=True)
 

@@ -110,6 +110,27 @@ def test_an_output_that_is_there_is_kept(tmp_path: Path) -> None:
         output.commit(0)
 
 
+def test_workers_may_have_another_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each worker wrote the parts of a relative path into its own working directory."""
+    (tmp_path / "worker").mkdir()
+    monkeypatch.chdir(tmp_path)
+    output = farroot.SharedOutput("all.root")
+    monkeypatch.chdir(tmp_path / "worker")
+    write(pickle.loads(pickle.dumps(output)), 0)
+    output.commit(1)
+    assert sorted(os.listdir(tmp_path)) == ["all.root", "worker"]
+    assert os.listdir(tmp_path / "worker") == []
+    assert output.path == str(tmp_path / "all.root")
+
+
+def test_a_title_is_refused(tmp_path: Path) -> None:
+    """It was in the parts alone, which are removed."""
+    with pytest.raises(farroot.InvalidArgumentError, match="title"):
+        farroot.SharedOutput(tmp_path / "all.root", title="of nothing")
+
+
 def test_parts_are_written_by_map(tmp_path: Path) -> None:
     """One part a partition, with farroot's own retries."""
     source = tmp_path / "source.root"

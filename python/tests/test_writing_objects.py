@@ -160,6 +160,28 @@ def test_what_root_has_no_class_for_is_an_error(tmp_path: Path, what: Any) -> No
         assert file.keys() == []
 
 
+def test_containers_that_were_read_are_copied_as_they_are_alone(tmp_path: Path) -> None:
+    """A map without entries became an RNTuple without columns."""
+    containers = farroot.STLMap([], []), farroot.STLMap(["a"], [1]), farroot.STLVector([1])
+    with farroot.recreate(tmp_path / "f.root") as file:
+        for container in containers:
+            with pytest.raises(farroot.ArgumentTypeError, match="copy_from copies it"):
+                file["x"] = container
+        assert file.keys() == []
+
+
+def test_a_name_has_no_cycle(tmp_path: Path) -> None:
+    """A key named ``a;1``, which ROOT cannot find, was written."""
+    with farroot.recreate(tmp_path / "f.root") as file:
+        for name in ("a;1", "d/a;12"):
+            with pytest.raises(farroot.InvalidArgumentError, match="cycle=False"):
+                file[name] = "text"
+            with pytest.raises(farroot.InvalidArgumentError, match="cycle=False"):
+                file.mktree(name, {"x": "int32"})
+        file["a;b"] = "text"
+        assert file.keys(cycle=False) == ["a;b"]
+
+
 def test_members_under_their_names_in_root(tmp_path: Path) -> None:
     axis = identify.to_TAxis(fName="xaxis", fTitle="", fNbins=2, fXmin=0, fXmax=1)
     members = {"fEntries": 5, "fTsumw": 4, "fTsumw2": 4, "fTsumwx": 1, "fTsumwx2": 1}

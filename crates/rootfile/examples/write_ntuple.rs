@@ -31,6 +31,7 @@ fn main() {
             descriptions: BTreeMap::new(),
             compression: Compression::of_number([0, 505, 101, 404][seed as usize % 4]).unwrap(),
             cluster_bytes: [64 << 20, 3000, 1][seed as usize % 3],
+            cluster_entries: None,
             page_bytes: [1 << 20, 100, 8][seed as usize / 3 % 3],
             checksums: !seed.is_multiple_of(7),
             // uproot does not read payloads in several records.

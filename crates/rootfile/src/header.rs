@@ -81,7 +81,8 @@ impl Header {
         let compress = cursor.i32()?;
         let infos_offset = read_offset(&mut cursor, big)?;
         let info_len = u64::from(cursor.u32()?);
-        let uuid = uuid(&mut cursor).ok();
+        let own = uuid(&mut cursor).ok();
+        let uuid = own.filter(|_| cursor.position() as u64 <= begin);
         let header = Header {
             version,
             big,

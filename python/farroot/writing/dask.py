@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from .._addresses import is_local
+from .._addresses import absolute, is_local
 from .._imports import package
 from .._ours import by_caller
 from .._uproot import taken
@@ -141,9 +141,7 @@ class _PartWriter:
 
 def _folder(destination: str) -> FolderAddress:
     if is_local(destination):
-        # Workers may have another working directory.
-        path = os.path.expanduser(destination.removeprefix("file://"))
-        return FolderAddress(os.path.abspath(path))
+        return FolderAddress(absolute(destination))
     path, mark, query = destination.partition("?")
     return FolderAddress(path.rstrip("/"), mark + query)
 

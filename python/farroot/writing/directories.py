@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from .._ours import by_caller, ours
 from .._shown import shown
 from .._uproot import taken
 from ..compression import Compression
+from ..containers import Container
 from ..errors import ArgumentTypeError, InvalidArgumentError, KeyInFileError, UnsupportedError
 from . import _options, tables
 from ._arguments import text, texts
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _NTUPLE = "ROOT::RNTuple"
+_CYCLE = re.compile(r";\d+$")
 #: Classes of tables that take further entries, as `TNtuple` adds nothing to a tree.
 _GROWING = ("TTree", "TNtuple", "TNtupleD", _NTUPLE)
 
@@ -251,6 +254,10 @@ class WritableDirectory(Within):
         before, _, name = text(where, "a name").strip("/").rpartition("/")
         if not name:
             raise InvalidArgumentError(f"{where!r} is no name")
+        if _CYCLE.search(name):
+            # ROOT would look for another cycle of another name.
+            said = "a name has no cycle, which the file gives: keys(cycle=False) has none"
+            raise InvalidArgumentError(f"{where!r}: {said}")
         return (self.mkdir(before) if before else self), name
 
     @ours
@@ -272,7 +279,7 @@ class WritableDirectory(Within):
         if isinstance(obj, Mapping) and types_of(obj) is not None:
             said = "mkrntuple makes an RNTuple without entries"
             raise InvalidArgumentError(f"types where {where!r} is to have entries: {said}")
-        if is_table(obj):
+        if is_table(obj) and not isinstance(obj, Container):
             self.mkrntuple(where, obj)
         else:
             self._put(where, obj)

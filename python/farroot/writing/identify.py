@@ -10,6 +10,7 @@ import numpy as np
 from .. import _core
 from .._by_root import NAME, is_pyroot, is_uproots, written_by_root, written_by_uproot
 from .._ours import ours
+from ..containers import Container
 from ..errors import ArgumentTypeError, InvalidArgumentError, UnsupportedError
 from ..file import File
 from ..objects import Object
@@ -73,6 +74,8 @@ def to_writable(what: Any) -> Writable:
         return _members.of_object(what)
     if all(hasattr(what, name) for name in ("axes", "kind", "values", "variances")):
         return _histograms.of_uhi(what)
+    if isinstance(what, Container):
+        raise ArgumentTypeError(f"a {type(what).__name__} is not written: copy_from copies it")
     kinds = "histograms, graphs, texts, tables and objects that were read are"
     raise ArgumentTypeError(f"a {type(what).__name__} is not written: {kinds}")
 

@@ -7,7 +7,7 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
-from .._addresses import expanded
+from .._addresses import absolute, expanded, is_local
 from .._ours import ours
 from .._shown import shown
 from ..errors import Error, InvalidArgumentError, UnfinishedWarning, warn
@@ -38,9 +38,9 @@ class SharedOutput:
     write to.
 
     Args:
-        path: Of the whole file: a path or an address.
+        path: Of the whole file: a path or an address. Workers may have another working directory.
         overwrite: Whether :meth:`commit` replaces a file that is there.
-        options: Those of :func:`farroot.recreate`, for each part.
+        options: Those of :func:`farroot.recreate` but ``title``, for each part.
 
     Example:
         >>> output = farroot.SharedOutput("shared.root")
@@ -55,11 +55,14 @@ class SharedOutput:
 
     @ours
     def __init__(self, path: Address, *, overwrite: bool = False, **options: Any) -> None:
-        Options.of(options)
-        self._path = os.fspath(path)
+        if Options.of(options).title:
+            text = "title: the parts are merged into a file without one"
+            raise InvalidArgumentError(text)
+        self._path = absolute(os.fspath(path))
         self._overwrite = overwrite
         self._options = options
-        address, mark, query = self._path.partition("?")
+        is_here = is_local(self._path)
+        address, mark, query = (self._path, "", "") if is_here else self._path.partition("?")
         # Files of an earlier run must not be taken for parts.
         self._folder = FolderAddress(f"{address}.parts-{secrets.token_hex(8)}", mark + query)
 

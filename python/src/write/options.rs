@@ -105,6 +105,7 @@ impl TableChoice {
             descriptions: self.descriptions,
             ..RNTupleOptions::of(compression_of(py, self.compression)?)
         };
+        options.cluster_entries = self.cluster_entries;
         if let Some(bytes) = self.cluster_bytes {
             options.cluster_bytes = bytes;
         }

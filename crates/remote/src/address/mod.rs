@@ -9,6 +9,7 @@
 
 mod access;
 mod follow;
+mod identity;
 mod pelican;
 mod s3;
 mod written;
@@ -26,6 +27,7 @@ use url::{ParseError, Url};
 
 pub use access::{CallAccess, LentToken};
 pub use follow::Way;
+pub use identity::{FileIdentity, is_among};
 pub use s3::Object;
 pub(crate) use written::restored;
 pub use written::{FileAndObject, for_others, join, parse, plain, split_object, with_access};

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use url::Url;
@@ -66,14 +65,10 @@ impl CopyJob {
     /// # Errors
     /// `InvalidArgument` where the target is one of the sources, or the Metalink that names them.
     pub fn check_sources(&self, sources: &[Address]) -> Result<()> {
-        let identity = |path: &Path| {
-            let there = std::fs::metadata(path).ok()?;
-            there.is_file().then(|| (there.dev(), there.ino()))
-        };
-        let Some(target) = identity(&self.target) else { return Ok(()) };
+        let Some(target) = Address::local(&self.target)?.identity() else { return Ok(()) };
         let named = address::parse(&self.source)?;
-        let mut local = named.iter().chain(sources).filter_map(Address::to_local);
-        match local.any(|source| identity(source) == Some(target)) {
+        let mut all = named.iter().chain(sources).filter_map(Address::identity);
+        match all.any(|source| source == target) {
             true => {
                 let error = Error::new(ErrorKind::InvalidArgument, "a file cannot replace itself");
                 Err(error

@@ -11,6 +11,7 @@ use super::marks::Marks;
 use super::reader::{ObjectHeader, ObjectReader, read_to_extent};
 use super::special::{collection_name, tobject};
 use super::{ObjectId, Objects, Opaque, Value};
+use crate::array::Number;
 use crate::cursor::Cursor;
 use crate::error::Result;
 use crate::streamer::{Class, ClassId, ClassLayout, Count, Member, MemberKind, Streamers};
@@ -131,7 +132,7 @@ enum Step {
     /// A number of bytes without needed members.
     Skip(usize),
     SkipText,
-    /// `TObject`.
+    /// `TObject`, whose bits are the next member of the layout.
     Object,
     /// The header of a base class with this version, and its end.
     Begin(u16),
@@ -186,8 +187,11 @@ impl ShortLayouts<'_> {
     fn base(&mut self, class: ClassId, version: i32, depth: usize) -> Option<()> {
         let base = self.streamers.class(class);
         if *base.name == *"TObject" {
+            let is_known = self.members.iter().any(|known| *known.name == *"fBits");
+            let kind = MemberKind::Number(Scalar::Number(Number::U32));
             self.steps.push(Step::Object);
-            return Some(());
+            self.members.push(Member { name: "fBits".into(), kind });
+            return (!is_known).then_some(());
         }
         if base.special.is_some() || depth >= DEPTH_MAX || self.steps.len() >= STEPS_MAX {
             return None;
@@ -277,7 +281,7 @@ impl ObjectReader<'_> {
             match step {
                 Step::Skip(len) => cursor.skip(*len)?,
                 Step::SkipText => cursor.skip_text()?,
-                Step::Object => drop(tobject(cursor)?),
+                Step::Object => values.push(tobject(cursor)?.1.into()),
                 Step::Begin(version) => {
                     let header = ObjectHeader::read(cursor)?;
                     let Some(len) = header.len.filter(|_| header.version == *version) else {

@@ -213,7 +213,7 @@ impl File {
     pub(crate) async fn of_bytes(bytes: OpenBytes, decoders: &Decoders) -> Result<Self> {
         let OpenBytes { remote, known, speculation, classes, .. } = &bytes;
         if remote.info().size == 0 {
-            let error = Error::new(ErrorKind::Unsupported, "the file is empty: it has no bytes");
+            let error = Error::new(ErrorKind::Corrupt, "the file is empty: it has no bytes");
             let advice = "write it again: the program that made it ended before it wrote";
             return Err(error.with_url(remote.url()).with_advice(advice));
         }

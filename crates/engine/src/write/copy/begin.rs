@@ -111,8 +111,19 @@ fn new_file(output: &str, options: &MergeOptions) -> Result<FileWriter> {
     FileWriter::new(options).located(output)
 }
 
-/// The error for an output that is one of the inputs.
-pub fn is_input(output: &str) -> Error {
-    let error = Error::new(ErrorKind::InvalidArgument, "the output is one of the inputs");
-    error.with_url(output)
+/// Checks that the output replaces none of the inputs, however their addresses are written.
+///
+/// # Errors
+/// `InvalidArgument` where it does.
+pub(crate) fn check_output<'a>(
+    output: &'a str,
+    inputs: impl IntoIterator<Item = &'a str>,
+) -> Result<()> {
+    match address::is_among(output, inputs) {
+        true => {
+            let error = Error::new(ErrorKind::InvalidArgument, "the output is one of the inputs");
+            Err(error.with_url(output).with_advice("name another output"))
+        }
+        false => Ok(()),
+    }
 }

@@ -29,6 +29,7 @@ pub async fn run(
     let mut later = LaterObjects::new(session.clone(), std::mem::take(&mut plan.later));
     let mut report = report(&plan, url);
     let mut encoders = Encoders::default();
+    plan.folders.make(&mut plan.writer).located(url)?;
     for at in 0..plan.outputs.len() {
         later.add(&mut plan, at).await?;
         link_sets(&mut plan, at, &mut encoders).located(url)?;

@@ -17,6 +17,7 @@ use rootfile::{Known, Needs, Progress};
 
 use super::attributes::SourceSets;
 use super::choice::{CopyOptions, DecidedTable, OpenedInput, RequestedAhead};
+use super::folders::InputFolder;
 use super::ntuple_table::NTupleSource;
 use super::processes::{self, Processes};
 use super::table::SourceTable;
@@ -46,6 +47,7 @@ pub struct Input {
     /// Every object and table, by directory and in the order of the keys.
     pub items: Items,
     pub processes: Processes,
+    pub folders: Vec<InputFolder>,
     /// Bytes that were requested before the entries were decided.
     pub ahead: Option<RequestedAhead>,
     /// The open file.
@@ -161,6 +163,7 @@ impl Input {
             None => None,
         };
         let is_chosen = |key: &Key| chosen.as_ref().is_some_and(|one| one.offset == key.offset);
+        let folders = InputFolder::all(&directories, options);
         let wanted = wanted(file.format(), directories, options, &is_chosen);
         file.reading(|format, known| records(format, known, &wanted)).await?;
         let known = file.known();
@@ -216,6 +219,7 @@ impl Input {
             infos: infos(&file),
             items,
             processes,
+            folders,
         })
     }
 }

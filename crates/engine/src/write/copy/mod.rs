@@ -26,6 +26,7 @@ mod chunks;
 mod counts;
 mod ending;
 mod finish;
+mod folders;
 mod inputs;
 mod later;
 mod ntuple_table;
@@ -49,6 +50,7 @@ use remote::Result;
 use crate::read::file::File;
 use crate::read::file::session::Session;
 use begin::BegunOutput;
+pub(crate) use begin::check_output;
 pub(crate) use choice::{ChosenTable, CopyOptions, DecideEntries, DecidedTable, OpenedInput};
 use inputs::is_local;
 pub(crate) use ntuple_table::without_sets;
@@ -80,9 +82,7 @@ pub(crate) async fn copy_files(
     let begun = remote.trace().now();
     let mut notes = Vec::new();
     let mut addresses = addresses(session, inputs.addresses, &options, &mut notes).await?;
-    if addresses.iter().any(|address| address == output) {
-        return Err(begin::is_input(output));
-    }
+    check_output(output, addresses.iter().map(String::as_str))?;
     let begun_output = BegunOutput::begin(session, output, &options).await?;
     let BegunOutput { writer, mut uploader, existing, notes: more } = begun_output;
     notes.extend(more);

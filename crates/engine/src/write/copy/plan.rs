@@ -12,6 +12,7 @@ use rootfile::write::{Coding, Compression, DirectoryId, Encoders, FileWriter, Ta
 
 use super::attributes::CountedSet;
 use super::choice::CopyOptions;
+use super::folders::Folders;
 use super::inputs::{
     DECODED_BYTES, Input, InputItem, InputKey, InputObject, Items, count_clusters, decoded_bytes,
     is_local, path_of,
@@ -40,6 +41,7 @@ pub struct MergePlan {
     /// Memory of the decoded objects of all outputs, in bytes, about.
     decoded_bytes: u64,
     pub processes: Processes,
+    pub folders: Folders,
     /// The numbers of those that a file which grows has already.
     pub existing_processes: BTreeSet<u16>,
     pub notes: Vec<String>,
@@ -145,6 +147,7 @@ impl MergePlan {
             later: Vec::new(),
             decoded_bytes: 0,
             processes: Processes::new(),
+            folders: Folders::default(),
             existing_processes: BTreeSet::new(),
             notes,
             total_bytes: 0,
@@ -204,7 +207,8 @@ impl MergePlan {
     /// # Errors
     /// `Unsupported` where it does not fit those before.
     pub fn add(&mut self, input: Input) -> Result<Arc<RemoteFile>> {
-        let Input { address, url, info, infos, mut items, processes, file, .. } = input;
+        let Input { address, url, info, infos, mut items, processes, folders, file, .. } = input;
+        self.folders.add(folders);
         self.writer.infos().copy(&infos, &url).located(&*url)?;
         for table in items.tables() {
             let new = table.infos_of_columns();
@@ -356,7 +360,8 @@ impl MergePlan {
     ) -> rootfile::Result<()> {
         let compression = self.compression();
         for output in &mut self.outputs[self.begun..input.outputs] {
-            output.directory = self.writer.directory(&output.folder)?;
+            let titles = |path: &str| self.folders.title(path);
+            output.directory = self.writer.directory_with(&output.folder, titles)?;
             if let OutputContent::Table(table) = &mut output.content {
                 let to = TableDestination { writer: &mut self.writer, directory: output.directory };
                 table.write_header(to, Coding { compression, encoders: &mut *encoders })?;

@@ -472,7 +472,7 @@ impl CopiedTable for CopiedTreeTable {
             self.tree.add_new_columns(&first, types)?;
         }
         let entries = self.tree.entries();
-        let notes = self.tree.left_out().map(str::to_owned).into_iter().collect();
+        let notes = self.tree.left_out();
         Ok(FinishedTable { object: Arc::new(self.tree.finish()?), entries, notes })
     }
 }

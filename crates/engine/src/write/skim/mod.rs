@@ -26,7 +26,7 @@ use rootfile::write::copy;
 
 use super::copy::{
     ChosenTable, ClusterCounts, CopyOptions, InputsToCopy, MergeOptions, MergeProgress, Missing,
-    ObjectFilter, copy_files,
+    ObjectFilter, check_output, copy_files,
 };
 use crate::read::core::select::Names;
 use crate::read::file::session::Session;
@@ -49,6 +49,7 @@ pub(crate) async fn skim(
     progress: &(dyn Fn(MergeProgress) + Sync),
 ) -> Result<SkimReport> {
     let begun = session.remote().trace().now();
+    check_output(output, sources.iter().map(|source| &*source.url))?;
     let mut first = First::open(session, sources, options).await?;
     let options = &first.with_meanings(session, options).await?;
     let hidden = first.hidden.clone();
@@ -123,6 +124,7 @@ pub(crate) async fn skim_to_parquet(
 ) -> Result<SkimReport> {
     let begun = session.remote().trace().now();
     let path = parquet_path(output, options)?;
+    check_output(output, sources.iter().map(|source| &*source.url))?;
     // First, so that a missing library is reported before anything is read.
     let file = ParquetFile::create(library, &path, options.overwrite).await?;
     let mut first = First::open(session, sources, options).await?;

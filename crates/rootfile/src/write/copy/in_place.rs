@@ -20,6 +20,7 @@ impl CopiedTree {
     pub(in crate::write) fn add_in_place(&mut self, tree: &Arc<SourceTree>) -> Result<()> {
         let part = self.plan(tree, Missing::Strict, KeptEntries::default())?;
         self.begin_in_place(&part);
+        self.friends.are_of_one_file = true;
         Ok(())
     }
 

@@ -7,6 +7,7 @@
 
 pub mod basket;
 mod fill;
+mod friends;
 mod in_place;
 mod memory;
 mod new_columns;

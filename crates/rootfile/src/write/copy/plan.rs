@@ -16,6 +16,8 @@ pub struct TreePart {
     pub entries: u64,
     pub(super) clusters: Vec<ClusterRun>,
     pub(super) branches: Vec<BranchPart>,
+    /// Whether the tree has other friends than that of the first input.
+    pub(super) has_other_friends: bool,
 }
 
 /// Entries in a row whose clusters have one size, 0 where the input does not say; the last one may
@@ -42,6 +44,8 @@ pub(super) struct BranchFacts {
     pub entry_offset_len: u32,
     /// Of a split collection: the most objects that an entry has (`TBranchElement::fMaximum`).
     pub maximum: i64,
+    /// Whether entries refer to others of their objects (no `TBranch::kDoNotUseBufferMap`).
+    pub needs_map: bool,
     /// Of each leaf `fMaximum` and `fLen`.
     pub leaves: Vec<(i64, u32)>,
 }
@@ -241,6 +245,7 @@ impl BranchFacts {
             zip_bytes: branch.zip_bytes,
             entry_offset_len: branch.entry_offset_len,
             maximum,
+            needs_map: false,
             leaves: branch.leaves.iter().map(|leaf| (leaf.maximum, leaf.len)).collect(),
         }
     }

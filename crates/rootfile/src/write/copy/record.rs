@@ -18,6 +18,9 @@ use crate::write::buffer::Buffer;
 
 /// The reference to a record's own object.
 const ROOT_REFERENCE: u32 = 1;
+/// The version of `TObject`, and the bit behind which the number of a process follows.
+const OBJECT_VERSION: u16 = 1;
+const IS_REFERENCED: u32 = 1 << 4;
 /// In front of offsets of baskets that have eight bytes, in versions of `TBranch` up to 9.
 const EIGHT_BYTES: u8 = 2;
 /// Versions of `TList` from this on have a text behind each object.
@@ -147,6 +150,20 @@ impl Edits {
         let kind = object.of(owner).kind(member);
         let bytes = encoded(kind, values).map_err(|error| error.within(name))?;
         self.members.insert(((record, owner), member), bytes);
+        Ok(())
+    }
+
+    /// Gives an object other bits (`TObject::fBits`). References to it are lost.
+    ///
+    /// # Errors
+    /// `Corrupt` for an object without its number.
+    pub fn set_bits(&mut self, record: usize, object: ObjectRef<'_>, bits: u32) -> Result<()> {
+        let Some((owner, member)) = object.base_position("TObject") else { return Ok(()) };
+        let mut to = Buffer::default();
+        to.u16(OBJECT_VERSION);
+        to.u32(object.int("fUniqueID")? as u32);
+        to.u32(bits & !IS_REFERENCED);
+        self.members.insert(((record, owner), member), to.into_vec());
         Ok(())
     }
 

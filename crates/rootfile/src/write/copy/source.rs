@@ -20,6 +20,9 @@ use crate::write::compression::Encoders;
 use crate::write::file::DirectoryId;
 use crate::write::table::WritableObject;
 
+/// `TBranch::kDoNotUseBufferMap`: no entry refers to another object of its own.
+pub(super) const NO_MAP: i64 = 1 << 22;
+
 /// A tree of an input.
 #[derive(Debug)]
 pub struct SourceTree {
@@ -29,6 +32,9 @@ pub struct SourceTree {
     pub(super) paths: Vec<String>,
     /// `fMaximum` of each branch with objects, 0 of others.
     maxima: Vec<i64>,
+    /// Whether entries of each branch refer to others of their objects, so that ROOT needs a map of
+    /// these for each entry.
+    pub(super) needs_map: Vec<bool>,
     /// Records that several branches name as theirs.
     contested: BTreeSet<u64>,
     stored: StoredTree,
@@ -108,6 +114,8 @@ impl SourceTree {
         let (tree, columns) = read_tree_and_columns(&objects, stored.file_end)?;
         let paths = paths(&tree);
         let mut maxima = Vec::with_capacity(columns.len());
+        let bits = |column| objects.get(column).int("fBits").unwrap_or(0);
+        let needs_map = columns.iter().map(|column| bits(*column) & NO_MAP == 0).collect();
         for ((branch, path), column) in tree.branches.iter().zip(&paths).zip(columns) {
             check_kind(branch).map_err(|error| error.within(path))?;
             maxima.push(match branch.kind {
@@ -116,7 +124,15 @@ impl SourceTree {
             });
         }
         let contested = tree.contested();
-        Ok(SourceTree { contested, tree, class: class.to_owned(), paths, maxima, stored })
+        Ok(SourceTree {
+            contested,
+            tree,
+            class: class.to_owned(),
+            paths,
+            maxima,
+            needs_map,
+            stored,
+        })
     }
 
     /// Reads the tree's record as a whole.
@@ -179,7 +195,8 @@ impl SourceTree {
     }
 
     pub(super) fn facts(&self, branch: usize) -> BranchFacts {
-        BranchFacts::of(&self.tree.branches[branch], self.maxima[branch])
+        let facts = BranchFacts::of(&self.tree.branches[branch], self.maxima[branch]);
+        BranchFacts { needs_map: self.needs_map[branch], ..facts }
     }
 }
 

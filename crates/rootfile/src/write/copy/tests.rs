@@ -14,6 +14,7 @@ use crate::write::{
 use crate::{Codecs, File, Known, Progress};
 
 const CLUSTERED: &[u8] = include_bytes!("../../../testdata/clustered.root");
+const FRIENDS: &[u8] = include_bytes!("../../../testdata/friends.root");
 const SPLIT: &[u8] = include_bytes!("../../../testdata/split.root");
 
 fn options() -> FileOptions {
@@ -160,6 +161,74 @@ fn a_tree_three_times_over() {
     };
     let expected: Vec<u64> = (0..3).flat_map(|n| starts(&before, n * before.entries)).collect();
     assert_eq!(after.cluster_starts, expected);
+}
+
+/// The bits of each branch.
+fn bits(bytes: &Bytes, name: &str) -> Vec<i64> {
+    let (file, known) = opened(bytes);
+    let tree = ready(SourceTree::read(&file, &known, &key(&file, name)));
+    let record = tree.record().unwrap();
+    (0..tree.paths.len()).map(|at| record.column(at).int("fBits").unwrap()).collect()
+}
+
+/// ROOT forgets the objects of the entry before for those branches alone whose entries refer to
+/// others of their objects. The output had the mark of the first input, whose entries may not.
+#[test]
+fn a_branch_needs_a_map_if_that_of_an_input_does() {
+    const NO_MAP: i64 = 1 << 22;
+    let input = Bytes::from_static(CLUSTERED);
+    let before = bits(&input, "events");
+    assert!(before.iter().all(|bits| bits & NO_MAP != 0), "{before:?}");
+    let inputs = [input.clone(), input.clone()];
+    let output = merged_with(&inputs, "events", Missing::Strict, |number, tree| {
+        tree.needs_map[1] = number == 1;
+    });
+    let expected = before.iter().enumerate().map(|(at, bits)| match at {
+        1 => bits & !NO_MAP,
+        _ => *bits,
+    });
+    assert_eq!(bits(&output, "events"), expected.collect::<Vec<_>>());
+    let once = tree(&input, "events");
+    let after = tree(&output, "events");
+    assert_eq!(after.entries, 2 * once.entries);
+    assert_eq!(after.branches[1].name, once.branches[1].name);
+}
+
+/// The names of the friends of `events`, after a cut or without one, of that many inputs.
+fn friends_of(inputs: usize, cut: Option<&Survivors>) -> (Vec<String>, Vec<String>) {
+    let input = Bytes::from_static(FRIENDS);
+    let mut out = FileWriter::new(options()).unwrap();
+    let read = || {
+        let (file, known) = opened(&input);
+        Arc::new(ready(SourceTree::read(&file, &known, &key(&file, "events"))))
+    };
+    let mut copied = CopiedTree::new(read()).unwrap();
+    for _ in 0..inputs {
+        let kept = KeptEntries { survivors: cut, new_columns: None };
+        let part = copied.plan(&read(), Missing::Strict, kept).unwrap();
+        copied.begin(&part);
+    }
+    let notes = copied.left_out();
+    // Its baskets are nowhere: only the tree's own record is read.
+    out.put(DirectoryId::TOP, "events", Arc::new(copied.finish().unwrap()));
+    let (file, known) = opened(&written(out));
+    let objects = ready(file.object(&known, "events"));
+    let friends = objects.root().objects("fFriends").unwrap().into_iter().flatten();
+    (friends.map(|friend| friend.string("fName").unwrap()).collect(), notes)
+}
+
+/// Of a skim with a cut, entries had the values of other entries of a friend.
+#[test]
+fn friends_whose_entries_are_those_of_others_are_left_out() {
+    let (all, notes) = friends_of(1, None);
+    assert_eq!((&all[..], notes), (&["beside", "a", "i"].map(str::to_owned)[..], vec![]));
+    let (none, notes) = friends_of(1, Some(&Survivors::new(vec![3..5])));
+    assert!(none.is_empty(), "{none:?}");
+    assert!(notes.iter().any(|note| note.contains("(beside, a, i)")), "{notes:?}");
+    // One in the same file is merged as the tree is.
+    let (some, notes) = friends_of(2, None);
+    assert_eq!(some, ["beside"]);
+    assert!(notes.iter().any(|note| note.contains("(a, i)")), "{notes:?}");
 }
 
 /// Regression: a tree with two branches of one name, as Delphes and BDSIM write them, was refused:

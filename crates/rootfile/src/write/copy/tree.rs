@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::BlockNumbers;
 use super::fill::content_max;
+use super::friends::CopiedFriends;
 use super::new_columns::{KeptEntries, TreeColumns};
 use super::object::CopiedObject;
 use super::plan::{
@@ -13,7 +14,7 @@ use super::plan::{
 use super::pointers::is_free_of_pointers;
 use super::record::Edits;
 use super::remake::{HeldBasket, Remake};
-use super::source::{SourceTree, WholeRecord};
+use super::source::{NO_MAP, SourceTree, WholeRecord};
 use crate::error::{Error, Result};
 use crate::object::ObjectRef;
 use crate::tree::interpret::plain::numbers;
@@ -48,6 +49,7 @@ pub struct CopiedTree {
     remade: Remade,
     /// Whether some entries are left out, which an index would know.
     is_cut: bool,
+    pub(super) friends: CopiedFriends,
 }
 
 /// Treatment of the inputs' baskets.
@@ -92,6 +94,8 @@ pub(super) struct CopiedBranch {
     zip_bytes: u64,
     entry_offset_len: u32,
     maximum: i64,
+    /// Whether entries of some input need a map of their objects.
+    needs_map: bool,
     leaves: Vec<(i64, u32)>,
 }
 
@@ -113,6 +117,7 @@ impl CopiedTree {
             inputs: 0,
             remade: Remade::No,
             is_cut: false,
+            friends: CopiedFriends::default(),
         };
         (0..first.paths.len()).for_each(|at| tree.add_branch(&first, at));
         tree.add_source(first)?;
@@ -194,15 +199,25 @@ impl CopiedTree {
         self.branches.is_empty() && self.planned == 0
     }
 
-    /// The part of the first input's tree that the copy, after all inputs, lacks.
-    pub fn left_out(&self) -> Option<&'static str> {
+    /// The parts of the inputs' trees that the copy, after all inputs, lacks.
+    pub fn left_out(&self) -> Vec<String> {
         let has_index = !matches!(self.sources[0].tree.index, Ok(None));
-        (has_index && self.drops_index())
-            .then_some("its index is left out, as it names entries of the first input alone")
+        let text = "its index is left out, as it names entries of the first input alone";
+        let index = (has_index && self.drops_index()).then(|| text.to_owned());
+        index.into_iter().chain(self.friends_left_out()).collect()
     }
 
     fn drops_index(&self) -> bool {
+        self.moves_entries()
+    }
+
+    /// Whether entries have other numbers than in the first input, or there are others.
+    pub(super) fn moves_entries(&self) -> bool {
         self.inputs > 1 || self.is_cut
+    }
+
+    pub(super) fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// A branch, as the first input that has it describes it.
@@ -235,7 +250,13 @@ impl CopiedTree {
     ) -> Result<TreePart> {
         let KeptEntries { survivors, new_columns } = kept;
         if other.is_nothing() {
-            return Ok(TreePart { entries: 0, clusters: Vec::new(), branches: Vec::new() });
+            let nothing = TreePart {
+                entries: 0,
+                clusters: Vec::new(),
+                branches: Vec::new(),
+                has_other_friends: false,
+            };
+            return Ok(nothing);
         }
         let within = |error: Error, path: &str| error.within(path).within(&other.tree.name);
         let taken = survivors.map_or(other.tree.entries, |some| some.rank(other.tree.entries));
@@ -297,7 +318,8 @@ impl CopiedTree {
                     self.is_cut = true;
                 }
                 self.planned = planned;
-                Ok(TreePart { entries, clusters, branches })
+                let has_other_friends = self.has_other_friends(&other.tree);
+                Ok(TreePart { entries, clusters, branches, has_other_friends })
             }
         }
     }
@@ -352,6 +374,7 @@ impl CopiedTree {
             part.clusters.iter().for_each(|one| join(&mut self.clusters, *one));
         }
         self.inputs += 1;
+        self.friends.differ |= part.has_other_friends;
     }
 
     /// Entries of the inputs before the present one.
@@ -482,6 +505,7 @@ impl CopiedTree {
             let is_old = name == "fBranchRef" || self.drops_index();
             edits.dropped.extend(pointed.filter(|_| is_old).map(|object| (0, object.id)));
         }
+        edits.dropped.extend(self.dropped_friends(tree).into_iter().map(|id| (0, id)));
         Ok(())
     }
 
@@ -511,6 +535,10 @@ impl CopiedTree {
         set("fEntryOffsetLen", &[i64::from(branch.entry_offset_len)])?;
         if let BranchKind::Element { .. } = source.kind {
             set("fMaximum", &[branch.maximum])?;
+        }
+        let bits = object.int("fBits").unwrap_or(0);
+        if branch.needs_map && bits & NO_MAP != 0 {
+            edits.set_bits(record, object, (bits & !NO_MAP) as u32)?;
         }
         let mut baskets = Buffer::default();
         let array = baskets.begin(3);
@@ -558,6 +586,7 @@ impl CopiedBranch {
         }
         self.entry_offset_len = self.entry_offset_len.max(facts.entry_offset_len);
         self.maximum = self.maximum.max(facts.maximum);
+        self.needs_map |= facts.needs_map && facts.entries > 0;
         self.leaves.resize(facts.leaves.len(), (0, 0));
         for (all, one) in self.leaves.iter_mut().zip(&facts.leaves) {
             *all = (all.0.max(one.0), all.1.max(one.1));

@@ -72,7 +72,8 @@ impl FileWriter {
         let Some(Finished { records, object }) = interim else { return Ok(()) };
         self.emit([records.into()], false);
         let compression = self.compression_of(&*object);
-        self.place_object(&NamedObject { directory, name, object, compression, replaces: None })
+        let cycle = self.tables[table].cycle;
+        self.place_object(&NamedObject { directory, name, object, compression, cycle })
     }
 
     /// Says of the first bytes at an offset that they will be replaced, by a gap's length.

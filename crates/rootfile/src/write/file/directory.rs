@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::existing::ExistingDirectory;
+use super::existing::{ExistingDirectory, LONG, OldForm};
 use super::keys::{KeyList, KeyPlace};
 use super::{BEGIN, DirectoryId, FileWriter, Slot, Span, State, finished};
 use crate::cursor::Cursor;
@@ -14,8 +14,13 @@ use crate::key::Key;
 use crate::write::buffer::Buffer;
 use crate::write::key::{BIG, KeyHead, string_len, write_offset};
 
-/// Bytes of a directory's record behind its names, in both forms.
+/// Bytes of a new directory's record behind its names, in both forms.
 const DIRECTORY_LEN: usize = 60;
+/// Version of the record of a new directory.
+const VERSION: u16 = 5;
+/// Versions from this on have the directory's own number (`fUUID`), of so many bytes.
+const WITH_UUID: u16 = 2;
+const UUID_LEN: usize = 18;
 
 /// A directory, and the keys that it will list.
 #[derive(Debug)]
@@ -40,9 +45,26 @@ pub(super) struct OpenDirectory {
 /// The fields that stay in the record of a directory of an existing file, and the list that it had.
 #[derive(Debug)]
 struct OldRecord {
-    created: u32,
-    uuid: Bytes,
+    form: OldForm,
     list: Span,
+}
+
+impl OldForm {
+    /// Bytes of the record behind the names.
+    fn len(&self) -> usize {
+        let offset = if self.is_long { 8 } else { 4 };
+        2 + 4 * 4 + 3 * offset + self.rest.len()
+    }
+
+    /// The bytes behind the offsets, where these have eight bytes or not: without the spare ones
+    /// where they become longer.
+    fn rest_in(&self, long: bool) -> &[u8] {
+        let uuid_len = if self.version >= WITH_UUID { UUID_LEN } else { 0 };
+        match long == self.is_long {
+            true => &self.rest,
+            false => &self.rest[..uuid_len.min(self.rest.len())],
+        }
+    }
 }
 
 impl OpenDirectory {
@@ -62,9 +84,6 @@ impl OpenDirectory {
     }
 
     pub fn next_cycle(&mut self, name: &str) -> u16 {
-        if let Some((_, cycle)) = self.vacant {
-            return cycle;
-        }
         self.keys.next_cycle(name)
     }
 
@@ -74,7 +93,7 @@ impl OpenDirectory {
     }
 
     /// Lists a record. ROOT takes the first key of a name for the newest: a further one goes in
-    /// front of those that are there (`TDirectoryFile::AppendKey`).
+    /// front of those of lower cycles (`TDirectoryFile::AppendKey`).
     pub fn list(&mut self, name: &str, cycle: u16, key: Bytes) {
         match self.vacant.take() {
             Some((place, _)) => self.keys.insert(name, cycle, place, key),
@@ -120,16 +139,34 @@ impl FileWriter {
     /// # Errors
     /// `Unsupported` after [`FileWriter::close`].
     pub fn directory(&mut self, path: &str) -> Result<DirectoryId> {
+        self.directory_with(path, |_| None)
+    }
+
+    /// The same, where a new directory gets the title for its path; without one, its name.
+    ///
+    /// # Errors
+    /// As [`FileWriter::directory`].
+    pub fn directory_with<'a>(
+        &mut self,
+        path: &str,
+        titles: impl Fn(&str) -> Option<&'a str>,
+    ) -> Result<DirectoryId> {
         if self.state != State::Open {
             return Err(finished());
         }
         let names = path.split('/').filter(|name| !name.is_empty());
+        let mut above = String::new();
         Ok(names.fold(DirectoryId::TOP, |mother, name| {
+            if !above.is_empty() {
+                above.push('/');
+            }
+            above.push_str(name);
             if let Some(there) = self.directories[mother.0].below.get(name) {
                 return *there;
             }
             let made = DirectoryId(self.directories.len());
-            self.directories.push(OpenDirectory::new(name, name, Some(mother)));
+            let title = titles(&above).unwrap_or(name);
+            self.directories.push(OpenDirectory::new(name, title, Some(mother)));
             self.directories[mother.0].below.insert(name.to_owned(), made);
             self.slots.push_back(Slot::Directory(made));
             made
@@ -192,13 +229,12 @@ impl FileWriter {
             open.is_changed = false;
             let start = directory.list.start;
             open.old = Some(OldRecord {
-                created: directory.created,
-                uuid: directory.uuid,
+                form: directory.record,
                 list: Span { offset: start, len: directory.list.end - start },
             });
             for (key, image) in directory.keys {
                 // A negative cycle is that of a key which ROOT is not to purge.
-                open.keys.push(&key.name, (key.cycle as i16).unsigned_abs(), image);
+                open.keys.push_existing(&key.name, (key.cycle as i16).unsigned_abs(), image);
             }
             self.directories.push(open);
             if let Some(mother) = mother {
@@ -240,7 +276,8 @@ impl FileWriter {
         let name = name.clone();
         let title = title.clone();
         let mother = mother.unwrap_or(DirectoryId::TOP);
-        let head = KeyHead { title, ..self.key_head(mother, "TDirectory", &name) };
+        let cycle = self.directories[mother.0].next_cycle(&name);
+        let head = KeyHead { title, cycle, ..self.key_head(mother, "TDirectory", &name) };
         let len = DIRECTORY_LEN as u64;
         let mut key = Buffer::default();
         head.write(&mut key, self.end, len, len).map_err(|error| error.within(&name))?;
@@ -254,12 +291,21 @@ impl FileWriter {
     }
 
     /// The content of a directory's record once its list of keys has a place.
-    pub(super) fn directory_content(&self, id: DirectoryId, keys: u64, keys_len: usize) -> Bytes {
-        let OpenDirectory { offset, name_len, mother, old, .. } = &self.directories[id.0];
-        let long = keys > BIG;
+    ///
+    /// # Errors
+    /// `Limit` where the record of an existing directory has no room for offsets of eight bytes.
+    pub(super) fn directory_content(
+        &self,
+        id: DirectoryId,
+        keys: u64,
+        keys_len: usize,
+    ) -> Result<Bytes> {
+        let OpenDirectory { name, offset, name_len, mother, old, .. } = &self.directories[id.0];
+        let form = old.as_ref().map(|old| &old.form);
+        let long = keys > BIG || form.is_some_and(|form| form.is_long);
         let mut content = Buffer::default();
-        content.u16(if long { 1005 } else { 5 });
-        content.u32(old.as_ref().map_or(self.options.datime, |old| old.created));
+        content.u16(form.map_or(VERSION, |form| form.version) + if long { LONG } else { 0 });
+        content.u32(form.map_or(self.options.datime, |form| form.created));
         content.u32(self.options.datime);
         content.u32(keys_len as u32);
         content.u32(*name_len as u32);
@@ -267,17 +313,26 @@ impl FileWriter {
         for place in [*offset, mother, keys] {
             write_offset(&mut content, long, place);
         }
-        match old {
-            Some(old) => content.bytes(&old.uuid),
+        let len = match form {
+            Some(form) => {
+                let len = form.len();
+                content.bytes(form.rest_in(long));
+                len
+            }
             None => {
                 content.u16(1);
                 content.bytes(&self.options.uuid.to_be_bytes());
+                DIRECTORY_LEN
             }
-        }
-        // Room for the longer form.
-        let rest = DIRECTORY_LEN - content.len();
+        };
+        // Room for the longer form. Behind it are other records.
+        let Some(rest) = len.checked_sub(content.len()) else {
+            let message = "a directory whose record has no room for offsets beyond 2 GB: merge the \
+                           file into a new one";
+            return Err(Error::limit(message).within(name));
+        };
         content.bytes(&[0; DIRECTORY_LEN][..rest]);
-        content.into_vec().into()
+        Ok(content.into_vec().into())
     }
 
     /// The list of a directory's keys, whose first byte goes to the end of the file: its length.

@@ -14,10 +14,12 @@ use crate::key::{KEY_LEN_MIN, Key};
 use crate::known::{Known, Needs, Progress};
 use crate::streamer::StreamerInfo;
 
-/// Bytes of a directory's record behind its names.
+/// Bytes of a directory's record behind its names, at most.
 const DIRECTORY_LEN: u64 = 60;
 /// Files from before have directories without a number of their own, whose records are shorter.
 const VERSION_MIN: u32 = 40_000;
+/// Added to the version of a record whose offsets have eight bytes.
+pub(super) const LONG: u16 = 1000;
 /// Bytes of an entry of the list of free ranges.
 const ENTRY_LEN_MIN: usize = 10;
 
@@ -45,13 +47,24 @@ pub(super) struct ExistingDirectory {
     pub mother: Option<usize>,
     pub offset: u64,
     pub name_len: u64,
-    /// When it was made (`fDatimeC`), and its own number, as they stand in its record.
-    pub created: u32,
-    pub uuid: Bytes,
+    pub record: OldForm,
     /// The record of its list; empty where it has none.
     pub list: Range<u64>,
     /// Its keys as they stand in the list.
     pub keys: Vec<(Key, Bytes)>,
+}
+
+/// The form of the record of a directory, and the parts that stay as they are. Some writers leave
+/// its number out, and the spare bytes: then other records follow where ROOT has these.
+#[derive(Debug, Clone)]
+pub(super) struct OldForm {
+    /// Its version, and whether its offsets have eight bytes.
+    pub version: u16,
+    pub is_long: bool,
+    /// When it was made (`fDatimeC`).
+    pub created: u32,
+    /// The bytes behind its offsets: the directory's own number, and spare ones.
+    pub rest: Bytes,
 }
 
 impl Existing {
@@ -84,8 +97,9 @@ impl Existing {
         let free = header.free_offset..header.free_offset.saturating_add(header.free_len);
         let free = bytes_of(known, free, "list of what is free")?;
         let top = ready!(file.top_record(known)?);
+        let top_len = top.end - top.start;
         let top = bytes_of(known, top, "top directory")?;
-        let places = places(&file, &all.readable);
+        let places = places(&file, &all.readable, top_len);
         let records = records(known, &places)?;
         let records = ready!(records);
         let top = ready!(top);
@@ -127,6 +141,8 @@ struct Place {
     mother: Option<usize>,
     offset: u64,
     name_len: u64,
+    /// Bytes of its record behind the names, as far as they mean anything.
+    len: u64,
 }
 
 impl Place {
@@ -139,18 +155,20 @@ impl Place {
         let start = self.offset + self.name_len;
         let mut cursor = Cursor::new(record, start);
         DirectoryRecord::read(&mut cursor)?.check(self.offset, self.name_len)?;
-        let uuid = cursor.take(18)?;
-        let mut times = Cursor::new(record, start);
-        times.skip(2)?;
+        let rest = cursor.take(cursor.remaining())?;
+        let mut cursor = Cursor::new(record, start);
+        let version = cursor.u16()?;
+        let created = cursor.u32()?;
+        let is_long = version > LONG;
+        let record = OldForm { version: version % LONG, is_long, created, rest };
         let list = match directory.range.is_empty() {
             true => Bytes::new(),
             false => known.joined(directory.range.clone())?.unwrap_or_default(),
         };
         Ok(ExistingDirectory {
-            created: times.u32()?,
+            record,
             keys: keys(&list, directory)?,
             list: directory.range.clone(),
-            uuid,
             name: self.name,
             title: self.title,
             mother: self.mother,
@@ -161,7 +179,8 @@ impl Place {
 }
 
 /// Directories in the order of [`File::directories`].
-fn places(file: &File, all: &[Directory]) -> Vec<Place> {
+fn places(file: &File, all: &[Directory], top_len: u64) -> Vec<Place> {
+    let len = |record: u64, names: u64| record.saturating_sub(names).min(DIRECTORY_LEN);
     let at: BTreeMap<&str, usize> =
         all.iter().enumerate().map(|(at, directory)| (&*directory.path, at)).collect();
     let mut places = vec![Place {
@@ -170,6 +189,7 @@ fn places(file: &File, all: &[Directory]) -> Vec<Place> {
         mother: None,
         offset: file.header.begin,
         name_len: file.header.name_len,
+        len: len(top_len, file.header.name_len),
     }];
     for (mother, directory) in all.iter().enumerate() {
         let below = directory.keys.iter().filter(|key| key.is_directory());
@@ -185,6 +205,7 @@ fn places(file: &File, all: &[Directory]) -> Vec<Place> {
                     mother: Some(mother),
                     offset: key.offset,
                     name_len: key.key_len,
+                    len: len(key.record_len, key.key_len),
                 });
             }
         }
@@ -197,7 +218,7 @@ fn records(known: &Known, places: &[Place]) -> Result<Progress<Vec<Bytes>>> {
     let mut missing = Needs::default();
     for place in places {
         let start = place.offset.saturating_add(place.name_len);
-        match bytes_of(known, start..start.saturating_add(DIRECTORY_LEN), "directory")? {
+        match bytes_of(known, start..start.saturating_add(place.len), "directory")? {
             Progress::Ready(record) => records.push(record),
             Progress::NeedsData(needs) => missing.add(needs),
         }

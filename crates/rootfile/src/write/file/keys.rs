@@ -5,8 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
-/// Where a key is in the list: behind so many names, and among the keys of one name that came in
-/// front of others.
+/// Which cycle the key of an object gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeyCycle {
+    /// The next one of its name.
+    Next,
+    /// That which it got when it was added.
+    Reserved(u16),
+    /// That of the object of the file as it was, in whose place it is listed.
+    InPlaceOf(u16),
+}
+
+/// Where a key is in the list: behind so many names, and among the keys of one name by its cycle,
+/// the highest first; those of an existing file come last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct KeyPlace(u64, i64);
 
@@ -14,7 +25,12 @@ impl KeyPlace {
     const FIRST: KeyPlace = KeyPlace(0, i64::MIN);
     const LAST: KeyPlace = KeyPlace(u64::MAX, i64::MAX);
 
-    /// That directly in front of it. Only keys of the same name have such places.
+    /// That of a cycle, and that directly in front of this one. Only keys of the same name have
+    /// such places.
+    fn of_cycle(self, cycle: u16) -> Self {
+        KeyPlace(self.0, -i64::from(cycle))
+    }
+
     fn in_front(self) -> Self {
         KeyPlace(self.0, self.1 - 1)
     }
@@ -48,19 +64,32 @@ impl KeyList {
         self.highest[name] = self.highest[name].max(cycle.saturating_sub(1));
     }
 
-    /// Adds a key behind all others.
-    pub fn push(&mut self, name: &str, cycle: u16, image: Bytes) {
+    /// Adds a key of an existing file behind all others.
+    pub fn push_existing(&mut self, name: &str, cycle: u16, image: Bytes) {
         let place = KeyPlace(self.pushed, 0);
         self.pushed += 1;
         self.insert(name, cycle, place, image);
     }
 
-    /// Adds a key in front of all others of its name.
+    /// Adds a key behind all others.
+    pub fn push(&mut self, name: &str, cycle: u16, image: Bytes) {
+        let place = KeyPlace(self.pushed, 0).of_cycle(cycle);
+        self.pushed += 1;
+        self.insert(name, cycle, place, image);
+    }
+
+    /// Adds a key in front of all others of its name, but those of higher cycles.
     pub fn push_front(&mut self, name: &str, cycle: u16, image: Bytes) {
         let of = self.name(name);
         let mut same = self.of_name.range((of, KeyPlace::FIRST)..=(of, KeyPlace::LAST));
         match same.next() {
-            Some((_, first)) => self.insert(name, cycle, first.in_front(), image),
+            Some((_, first)) => {
+                let own = first.of_cycle(cycle);
+                // Cycles end, and the last one may come again.
+                let is_there = self.images.contains_key(&own);
+                let place = if is_there { first.in_front() } else { own };
+                self.insert(name, cycle, place, image);
+            }
             None => self.push(name, cycle, image),
         }
     }
@@ -141,7 +170,7 @@ mod tests {
             let mut count = 0;
             for (name, cycle) in existing {
                 let name = name.to_string();
-                keys.push(&name, cycle, image(count));
+                keys.push_existing(&name, cycle, image(count));
                 plain.0.push((name, cycle, image(count)));
                 count += 1;
             }

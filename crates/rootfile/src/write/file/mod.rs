@@ -27,6 +27,7 @@ use crate::error::{Error, Result};
 use directory::OpenDirectory;
 pub use existing::Existing;
 use free::Free;
+use keys::KeyCycle;
 pub use tables::{DirectoryId, TableId};
 use tables::{OpenTable, OpenTables};
 
@@ -130,6 +131,8 @@ enum State {
 /// Something that is to get a place.
 enum Slot {
     Directory(DirectoryId),
+    /// A new table, which gets its cycle: objects that are added later have higher ones.
+    NewTable(TableId),
     /// Work of a table.
     Table {
         table: TableId,
@@ -144,8 +147,7 @@ struct NamedObject {
     name: String,
     object: Arc<dyn WritableObject>,
     compression: Compression,
-    /// The cycle of the object of the file as it was, in whose place it is listed.
-    replaces: Option<u16>,
+    cycle: KeyCycle,
 }
 
 /// A file that is written, and the directory of a table in it.
@@ -249,7 +251,7 @@ impl FileWriter {
 
     /// Adds an object to a directory. Of several of one name a reader gets the last.
     pub fn put(&mut self, directory: DirectoryId, name: &str, object: Arc<dyn WritableObject>) {
-        self.put_object(directory, name, object, None);
+        self.put_object(directory, name, object, KeyCycle::Next);
     }
 
     /// The same with the cycle that the object has, which is the first of its name.
@@ -273,7 +275,7 @@ impl FileWriter {
         cycle: u16,
         object: Arc<dyn WritableObject>,
     ) {
-        self.put_object(directory, name, object, Some(cycle));
+        self.put_object(directory, name, object, KeyCycle::InPlaceOf(cycle));
     }
 
     fn put_object(
@@ -281,14 +283,14 @@ impl FileWriter {
         directory: DirectoryId,
         name: &str,
         object: Arc<dyn WritableObject>,
-        replaces: Option<u16>,
+        cycle: KeyCycle,
     ) {
         if self.checkpoints.is_none() {
             object.classes().into_iter().for_each(|class| self.infos.need(class));
         }
         let compression = self.compression_of(&*object);
         let name = name.to_owned();
-        let object = NamedObject { directory, name, object, compression, replaces };
+        let object = NamedObject { directory, name, object, compression, cycle };
         self.slots.push_back(Slot::Object(object));
     }
 
@@ -330,15 +332,19 @@ impl FileWriter {
     ) -> TableId {
         writer.named(name);
         let name = name.to_owned();
-        self.tables.add(OpenTable {
+        let table = self.tables.add(OpenTable {
             directory,
             name,
             writer,
             out: 0,
             is_placed: false,
-            replaces,
+            cycle: replaces.map_or(KeyCycle::Next, KeyCycle::InPlaceOf),
             set_of: None,
-        })
+        });
+        if replaces.is_none() {
+            self.slots.push_back(Slot::NewTable(table));
+        }
+        table
     }
 
     /// Adds an attribute set to an RNTuple: a table of ranges of its entries.
@@ -370,7 +376,7 @@ impl FileWriter {
             writer,
             out: 0,
             is_placed: false,
-            replaces: None,
+            cycle: KeyCycle::Next,
             set_of: Some(ntuple),
         }))
     }
@@ -541,7 +547,9 @@ impl FileWriter {
         self.waiting += result.bytes.len();
         match &mut self.slots[(number - self.first) as usize] {
             Slot::Table { encoded, .. } => *encoded = Some(result),
-            Slot::Directory(_) | Slot::Object(_) => panic!("number {number} is no work"),
+            Slot::Directory(_) | Slot::NewTable(_) | Slot::Object(_) => {
+                panic!("number {number} is no work")
+            }
         }
     }
 
@@ -572,6 +580,11 @@ impl FileWriter {
         self.first += 1;
         match slot {
             Slot::Directory(directory) => self.place_directory(directory)?,
+            Slot::NewTable(table) => {
+                let OpenTable { directory, name, .. } = &self.tables[table];
+                let cycle = self.directories[directory.0].next_cycle(name);
+                self.tables.change(table, |open| open.cycle = KeyCycle::Reserved(cycle));
+            }
             Slot::Object(object) => self.place_object(&object)?,
             Slot::Table { table, encoded } => {
                 let Some(encoded) = encoded else { return Ok(false) };
@@ -600,11 +613,16 @@ impl FileWriter {
         if self.checkpoints.is_some() {
             named.object.classes().into_iter().for_each(|class| self.infos.need(class));
         }
-        if let Some(cycle) = named.replaces {
-            self.vacate(named.directory, &named.name, cycle)?;
-        }
+        let cycle = match named.cycle {
+            KeyCycle::Next => self.directories[named.directory.0].next_cycle(&named.name),
+            KeyCycle::Reserved(cycle) => cycle,
+            KeyCycle::InPlaceOf(cycle) => {
+                self.vacate(named.directory, &named.name, cycle)?;
+                cycle
+            }
+        };
         let head = self.key_head(named.directory, named.object.class(), &named.name);
-        let head = KeyHead { title: named.object.title().to_owned(), ..head };
+        let head = KeyHead { title: named.object.title().to_owned(), cycle, ..head };
         // References in the object count from its key, whose length is known only here.
         let key_len = head.len(self.end);
         let content = match named.object.stored(key_len)? {
@@ -623,15 +641,15 @@ impl FileWriter {
         self.place_record(named.directory, head, payload.into(), content.len(), true)
     }
 
-    /// The key of a record in a directory, listed under the next cycle of its name.
-    fn key_head(&mut self, directory: DirectoryId, class: &str, name: &str) -> KeyHead {
+    /// The key of a record in a directory, of the first cycle.
+    fn key_head(&self, directory: DirectoryId, class: &str, name: &str) -> KeyHead {
         let place = self.place_in(directory);
         KeyHead {
             class: class.to_owned(),
             name: name.to_owned(),
             title: String::new(),
             datime: place.datime,
-            cycle: self.directories[directory.0].next_cycle(name),
+            cycle: 1,
             directory: place.directory,
             extra: 0,
         }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Index;
 
+use super::keys::KeyCycle;
 use crate::write::table::TableWriter;
 
 /// A directory of the file; [`DirectoryId::TOP`] is there from the beginning.
@@ -26,8 +27,7 @@ pub(super) struct OpenTable {
     pub out: usize,
     /// Whether some of its work has a place.
     pub is_placed: bool,
-    /// The cycle of the table of the file as it was, in whose place it is listed.
-    pub replaces: Option<u16>,
+    pub cycle: KeyCycle,
     /// The RNTuple whose footer links it, if it is an attribute set, which no directory lists.
     pub set_of: Option<TableId>,
 }
@@ -56,7 +56,7 @@ impl OpenTables {
         self.held += table.writer.held_bytes();
         self.unsettled += usize::from(!table.is_settled());
         let id = TableId(self.all.len());
-        if let Some(cycle) = table.replaces {
+        if let KeyCycle::InPlaceOf(cycle) = table.cycle {
             let place = (table.directory, table.name.clone(), cycle);
             self.replacing.entry(place).or_default().push(id);
         }

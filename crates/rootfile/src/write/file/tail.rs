@@ -16,8 +16,8 @@ use crate::write::table::Finished;
 const RECORD_MAX: u64 = 1 << 30;
 /// Added to the version of a file whose offsets have eight bytes.
 const VERSION_BIG: u32 = 1_000_000;
-/// Bytes of the header of such a file.
-const HEADER_LEN_LONG: u64 = 75;
+/// Bytes of the file's own number in the header, with its version.
+const UUID_LEN: u64 = 18;
 
 impl FileWriter {
     /// Writes the tail, once all work is placed; `false` where it is not, or has been written.
@@ -48,13 +48,16 @@ impl FileWriter {
         let marked_from = superseded.as_ref().map_or(0, |records| records.start);
         self.free.add(superseded);
         let infos = self.place_infos()?;
-        let mut directories = Vec::new();
+        let mut records = Vec::new();
         for at in 0..self.directories.len() {
             let directory = &self.directories[at];
             if directory.is_changed && directory.offset > 0 {
                 let id = DirectoryId(at);
                 let offset = self.end;
-                directories.push((id, offset, self.place_keys(id)?));
+                let len = self.place_keys(id)?;
+                let directory = &self.directories[at];
+                let start = directory.offset + directory.name_len as u64;
+                records.push((start, self.directory_content(id, offset, len)?));
                 let old = self.directories[at].old_list();
                 self.free.add(old.map(Span::range));
             }
@@ -65,11 +68,7 @@ impl FileWriter {
         if is_readable {
             self.replace(0, header.clone());
         }
-        for (id, keys, len) in directories.into_iter().rev() {
-            let directory = &self.directories[id.0];
-            let offset = directory.offset + directory.name_len as u64;
-            self.replace(offset, self.directory_content(id, keys, len));
-        }
+        records.into_iter().rev().for_each(|(start, record)| self.replace(start, record));
         if !is_readable {
             self.replace(0, header);
         }
@@ -103,22 +102,19 @@ impl FileWriter {
     }
 
     fn finish_table(&mut self, table: TableId) -> Result<()> {
-        let OpenTable { directory, name, writer, replaces, .. } = &self.tables[table];
+        let OpenTable { directory, name, writer, cycle, .. } = &self.tables[table];
         if writer.is_unchanged() {
             return Ok(());
         }
         let directory = *directory;
         let name = name.clone();
-        let replaces = *replaces;
+        let cycle = *cycle;
         let place = self.place_in(directory);
         let encoders = &mut self.encoders;
         let finished = self.tables.change(table, |open| open.writer.finish(place, encoders));
         let Finished { records, object } = finished.map_err(|error| error.within(&name))?;
         self.emit([records.into()], false);
-        match replaces {
-            Some(cycle) => self.put_in_place(directory, &name, cycle, object),
-            None => self.put(directory, &name, object),
-        }
+        self.put_object(directory, &name, object, cycle);
         self.place_next().map(drop)
     }
 
@@ -154,10 +150,6 @@ impl FileWriter {
     fn header(&self, infos: Span, free: Span) -> Result<Bytes> {
         let long = self.end > BIG;
         let begin = self.directories[0].offset;
-        if long && begin < HEADER_LEN_LONG {
-            let message = format!("a file of more than 2 GB whose first record is at byte {begin}");
-            return Err(Error::limit(message));
-        }
         let mut header = Buffer::default();
         header.bytes(b"root");
         header.u32(self.version + if long { VERSION_BIG } else { 0 });
@@ -171,8 +163,16 @@ impl FileWriter {
         header.u32(self.options.compression.number());
         write_offset(&mut header, long, infos.offset);
         header.u32(infos.len as u32);
-        header.u16(1);
-        header.bytes(&self.options.uuid.to_be_bytes());
+        // Some writers leave no room for it.
+        if header.len() as u64 + UUID_LEN <= begin {
+            header.u16(1);
+            header.bytes(&self.options.uuid.to_be_bytes());
+        }
+        if header.len() as u64 > begin {
+            let size = if long { "of more than 2 GB " } else { "" };
+            let message = format!("a file {size}whose first record is at byte {begin}");
+            return Err(Error::limit(message));
+        }
         Ok(header.into_vec().into())
     }
 }

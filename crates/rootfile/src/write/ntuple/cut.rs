@@ -30,6 +30,8 @@ pub(in crate::write) struct Cutter {
     marks: VecDeque<Mark>,
     /// Bits after which a cluster ends.
     cluster_bits: u64,
+    /// Entries after which it ends instead.
+    cluster_entries: Option<u64>,
     /// The entries behind which clusters end, where these do not follow from their bits.
     ends: Option<VecDeque<u64>>,
 }
@@ -71,6 +73,7 @@ impl Cutter {
             start: Mark::default(),
             marks: VecDeque::new(),
             cluster_bits: options.cluster_bytes.max(1).saturating_mul(8),
+            cluster_entries: options.cluster_entries.map(|entries| entries.max(1)),
             ends: None,
         }
     }
@@ -135,6 +138,9 @@ impl Cutter {
             let Some(end) = ends.pop_front_if(|end| *end <= there) else { return Ok(None) };
             return Ok(Some(std::mem::replace(&mut self.start.entry, end)..end));
         }
+        if let Some(entries) = self.cluster_entries {
+            return self.next_of_entries(entries, is_closed);
+        }
         let goal = self.start.bits.saturating_add(self.cluster_bits);
         if !is_closed && self.marks.back().is_none_or(|last| last.bits < goal) {
             return Ok(None);
@@ -150,12 +156,30 @@ impl Cutter {
             }
             None => return Ok(None),
         };
+        Ok(Some(self.end_at(end)))
+    }
+
+    /// The same for clusters of so many entries.
+    fn next_of_entries(&mut self, entries: u64, is_closed: bool) -> Result<Option<Range<u64>>> {
+        let first = self.start.entry;
+        let there = self.rows.end();
+        let full = first.saturating_add(entries);
+        let entry = if is_closed { full.min(there) } else { full };
+        if entry > there || entry == first {
+            return Ok(None);
+        }
+        let bits = self.start.bits + self.bits(first..entry)?;
+        Ok(Some(self.end_at(Mark { entry, bits })))
+    }
+
+    /// The entries of the open cluster, which ends there.
+    fn end_at(&mut self, end: Mark) -> Range<u64> {
         let entries = self.start.entry..end.entry;
         self.start = end;
         while self.marks.front().is_some_and(|mark| mark.entry <= end.entry) {
             self.marks.pop_front();
         }
-        Ok(Some(entries))
+        entries
     }
 
     /// The first entry behind which there are as many bits.

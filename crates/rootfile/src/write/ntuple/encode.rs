@@ -72,7 +72,8 @@ pub(super) fn page(encoding: Encoding, slices: &[Slice<'_>], page: &mut Vec<u8>)
             }
         }
         Encoding::Real16 { .. } => {
-            let halves: Vec<u16> = singles(slices, count)?.into_iter().map(half).collect();
+            let reals = singles(slices, count)?.into_iter();
+            let halves = reals.map(checked_half).collect::<Result<Vec<u16>>>()?;
             plain(&[&halves[..]], count, page);
         }
         Encoding::Truncated { bits } => {
@@ -284,12 +285,42 @@ fn singles(slices: &[Slice<'_>], count: usize) -> Result<Vec<f32>> {
         match elements {
             ElementsOf::Numbers(Numbers::F32(reals)) => all.extend_from_slice(&reals[range]),
             ElementsOf::Numbers(Numbers::F64(reals)) => {
-                all.extend(reals[range].iter().map(|real| *real as f32));
+                for real in &reals[range] {
+                    all.push(*real as f32);
+                    check_kept(*real, f64::from(*real as f32), "single")?;
+                }
             }
             _ => return Err(another_type()),
         }
     }
     Ok(all)
+}
+
+/// That a real is rounded only: neither too large for another precision, nor so small that it
+/// becomes zero.
+fn check_kept(real: f64, stored: f64, precision: &str) -> Result<()> {
+    let is_lost = stored.is_infinite() && real.is_finite() || stored == 0.0 && real != 0.0;
+    match is_lost {
+        false => Ok(()),
+        true => {
+            let message = format!(
+                "{real} in a column of {precision} precision, of which it is \
+                                   outside the range"
+            );
+            Err(Error::unsupported(message))
+        }
+    }
+}
+
+/// The nearest half-precision real.
+fn checked_half(real: f32) -> Result<u16> {
+    let half = half(real);
+    let stored = match half & 0x7fff {
+        0 => 0.0,
+        0x7c00 => f64::INFINITY,
+        _ => return Ok(half),
+    };
+    check_kept(f64::from(real), stored, "half").map(|()| half)
 }
 
 /// Reals in double precision.
@@ -364,6 +395,21 @@ fn another_type() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Values beyond the range became infinity or zero without a word.
+    #[test]
+    fn reals_outside_the_range_of_a_column_are_refused() {
+        let kept = [0.0, -0.0, 65504.0, 65519.0, 6e-8, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+        for real in kept {
+            assert_eq!(checked_half(real).unwrap(), half(real), "{real}");
+        }
+        for real in [65520.0, -70000.0, 1e30, 1e-9, -2e-8, f32::MIN_POSITIVE] {
+            let error = checked_half(real).unwrap_err().to_string();
+            assert!(error.contains("half precision"), "{error}");
+        }
+        assert!(check_kept(1e300, f64::INFINITY, "single").is_err());
+        assert!(check_kept(1e-60, 0.0, "single").is_err());
+    }
 
     #[test]
     fn halves_are_the_nearest() {

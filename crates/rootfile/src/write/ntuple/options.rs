@@ -12,6 +12,8 @@ pub struct RNTupleOptions {
     pub compression: Compression,
     /// A cluster ends with the entry that brings it to so many bytes, before compression.
     pub cluster_bytes: u64,
+    /// Clusters have so many entries instead.
+    pub cluster_entries: Option<u64>,
     /// Pages have at most so many bytes, before compression.
     pub page_bytes: usize,
     /// Whether each page ends with its checksum.
@@ -61,6 +63,7 @@ impl Default for RNTupleOptions {
             descriptions: BTreeMap::new(),
             compression: Compression::new(CompressionAlgorithm::Zstd, 5),
             cluster_bytes: 64 << 20,
+            cluster_entries: None,
             page_bytes: 1 << 20,
             checksums: true,
             max_key_size: 1 << 30,

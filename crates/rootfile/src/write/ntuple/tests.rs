@@ -74,6 +74,18 @@ fn pages_far_behind_four_gigabytes() {
     }
 }
 
+/// A number of entries per cluster was taken for trees only.
+#[test]
+fn clusters_of_so_many_entries() {
+    for (entries, expected) in [(1, 1000), (7, 143), (250, 4), (1000, 1), (u64::MAX, 1)] {
+        let options = RNTupleOptions { cluster_entries: Some(entries), ..Default::default() };
+        let (ntuple, clusters, _) = placed_at(100, options, 1000);
+        assert_eq!((ntuple.entries, clusters.len()), (1000, expected));
+        let is_full = |range: &Range<u64>| range.end - range.start == entries;
+        assert!(clusters.iter().rev().skip(1).all(|cluster| is_full(&cluster.entries)));
+    }
+}
+
 /// A reader fetches a page list as a whole, so that none may be very long.
 #[test]
 fn many_clusters_have_several_page_lists() {

@@ -24,8 +24,6 @@ const IS_AVERAGE: i64 = 1 << 18;
 /// The bit of histograms with limits of powers of two, whose bins ROOT's merger chooses in another
 /// way (ROOT: `TH1::kAutoBinPTwo`).
 const IS_POWER_OF_TWO: i64 = 1 << 20;
-/// The version of `TObject` that is written.
-const OBJECT_VERSION: u16 = 1;
 
 /// The sum of histograms.
 #[derive(Debug)]
@@ -347,13 +345,7 @@ fn read(root: ObjectRef<'_>) -> Result<(Filled, Option<Waiting>)> {
 /// Gives an axis no part that is shown, and the bits without that of one.
 fn show_all(axis: ObjectRef<'_>, bits: i64, edits: &mut Edits) -> Result<()> {
     ["fFirst", "fLast"].into_iter().try_for_each(|name| edits.set(0, axis, name, &[0]))?;
-    let Some((owner, member)) = axis.base_position("TObject") else { return Ok(()) };
-    let mut to = Buffer::default();
-    to.u16(OBJECT_VERSION);
-    to.u32(axis.int("fUniqueID")? as u32);
-    to.u32(bits as u32);
-    edits.members.insert(((0, owner), member), to.into_vec());
-    Ok(())
+    edits.set_bits(0, axis, bits as u32)
 }
 
 fn edit_buffer(root: ObjectRef<'_>, numbers: &[f64], edits: &mut Edits) -> Result<()> {

@@ -15,6 +15,8 @@ const MAX: i64 = 1 << 17;
 const MIN: i64 = 1 << 18;
 const FIRST: i64 = 1 << 19;
 const LAST: i64 = 1 << 20;
+/// Set as long as all values were equal.
+const IS_CONST: i64 = 1 << 21;
 
 #[derive(Debug)]
 pub struct ParameterSum {
@@ -42,6 +44,7 @@ impl ParameterSum {
     pub fn add(&mut self, their: ObjectRef<'_>) -> Result<bool> {
         let has = |bit: i64| self.bits & bit != 0;
         let more = value(their)?;
+        let is_const = has(IS_CONST) && self.value == more;
         self.value = match (self.value, more) {
             (mine, _) if has(FIRST) => mine,
             (_, more) if has(LAST) => more,
@@ -61,10 +64,16 @@ impl ParameterSum {
             (Of::Real(mine), Of::Real(more)) => Of::Real(mine + more),
             _ => return Err(Error::corrupt("a parameter of another type")),
         };
+        if !is_const {
+            self.bits &= !IS_CONST;
+        }
         Ok(false)
     }
 
     pub fn edit(&self, root: ObjectRef<'_>, edits: &mut Edits) -> Result<()> {
+        if root.int("fBits")? != self.bits {
+            edits.set_bits(0, root, self.bits as u32)?;
+        }
         let Some((owner, member)) = root.position("fVal") else { return Ok(()) };
         match self.value {
             Of::Bool(value) => edits.set(0, root, "fVal", &[i64::from(value)]),

@@ -7,6 +7,7 @@ use crate::array::Numbers;
 use crate::known::Progress;
 use crate::object::{Objects, Value};
 use crate::streamer::StreamerInfo;
+use crate::write::buffer::Buffer;
 use crate::write::file::tests::{opened, options, written};
 use crate::write::objects::{
     Axis, AxisStyle, Efficiency, Graph, GraphErrors, Histogram, ObjString, Parameter,
@@ -308,6 +309,53 @@ fn parameters_are_added() {
         assert_eq!(all.root().int("fVal").unwrap() != 0, one | two);
     }
     assert!(sum(vec![whole(1), bool(true)]).is_err());
+}
+
+/// A parameter with bits in front of its name.
+struct WithBits(Parameter, u32);
+
+impl WritableObject for WithBits {
+    fn class(&self) -> &str {
+        self.0.class()
+    }
+
+    fn title(&self) -> &str {
+        self.0.title()
+    }
+
+    fn classes(&self) -> Vec<&str> {
+        self.0.classes()
+    }
+
+    fn write(&self, to: &mut Buffer) {
+        let mut own = Buffer::default();
+        self.0.write(&mut own);
+        let mut own = own.into_vec();
+        // Behind the byte count and the version, and those of `TObject` and its number.
+        own[12..16].copy_from_slice(&self.1.to_be_bytes());
+        to.bytes(&own);
+    }
+}
+
+/// A sum said of values that differ that all were equal (`TParameter::IsConst`).
+#[test]
+fn parameters_that_differ_are_not_constant() {
+    const IS_CONST: u32 = 1 << 21;
+    const MAX: u32 = 1 << 17;
+    let with_bits = |value: f64| {
+        let value = ParameterValue::F64(value);
+        let parameter = Parameter { name: "n".into(), value };
+        Arc::new(WithBits(parameter, IS_CONST | MAX)) as Arc<dyn WritableObject>
+    };
+    for (values, is_const) in
+        [(vec![1.5, 2.5], false), (vec![1.5, 1.5, 1.5], true), (vec![1.5, 2.5, 2.5], false)]
+    {
+        let all = sum(values.iter().copied().map(with_bits).collect()).unwrap();
+        let bits = all.root().int("fBits").unwrap() as u32;
+        assert_eq!(bits & (IS_CONST | MAX), if is_const { IS_CONST | MAX } else { MAX });
+        let largest = values.iter().copied().fold(0.0, f64::max);
+        assert_eq!(of_root(&all, "fVal"), [largest]);
+    }
 }
 
 #[test]

@@ -47,6 +47,21 @@ fn a_file_without_anything() {
     assert!(file.top.keys.is_empty());
 }
 
+#[test]
+fn directories_have_titles() {
+    let mut file = FileWriter::new(options()).unwrap();
+    let title = |path: &str| (path == "a/b").then_some("cut: MET > 50");
+    let below = file.directory_with("a/b", title).unwrap();
+    assert_eq!(file.directory_with("a//b", |_| Some("another")).unwrap(), below);
+    let bytes = written(file);
+    let (file, known) = opened(&bytes);
+    assert_eq!(file.top.key("a", None).unwrap().title, "a");
+    let Progress::Ready(above) = file.directory(&known, "a").unwrap() else {
+        panic!("all is there")
+    };
+    assert_eq!(above.key("b", None).unwrap().title, "cut: MET > 50");
+}
+
 /// Of two objects of one name ROOT read the older: it takes the first key of a name in the list,
 /// where the newer had been put behind.
 #[test]

@@ -163,3 +163,28 @@ fn a_removal_asks_only_the_table_that_grows_there() {
     assert!(error.to_string().contains("has been given entries"), "{error}");
     assert_eq!(count.load(Ordering::Relaxed), 1);
 }
+
+/// A table got its cycle when the file was closed: an object that was assigned after it was hidden
+/// behind it.
+#[test]
+fn cycles_are_those_of_the_order_of_creation() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let mut file = FileWriter::new(options()).unwrap();
+    let object = |file: &mut FileWriter| {
+        file.put(DirectoryId::TOP, "t", Arc::new(ObjString("t".into())));
+    };
+    object(&mut file);
+    file.add_table(DirectoryId::TOP, "t", tree(&count));
+    file.add_table(DirectoryId::TOP, "other", tree(&count));
+    object(&mut file);
+    file.add_table(DirectoryId::TOP, "t", tree(&count));
+    object(&mut file);
+    let (file, _) = opened(&written(file));
+    let of_name = file.top.keys.iter().filter(|key| key.name == "t");
+    let keys: Vec<_> = of_name.map(|key| (key.cycle, &*key.class)).collect();
+    // ROOT takes the first key of a name for the newest.
+    let expected =
+        [(5, "TObjString"), (4, "TTree"), (3, "TObjString"), (2, "TTree"), (1, "TObjString")];
+    assert_eq!(keys, expected);
+    assert_eq!(file.top.key("other", None).unwrap().cycle, 1);
+}

@@ -225,6 +225,76 @@ fn files_that_cannot_be_updated() {
     }
 }
 
+/// Makes the record of a directory one of version 1, which ends behind its offsets: bytes of
+/// another record follow, here `0xee`. `keys` are the places of its keys: that of the record, and
+/// that in the list of the directory above.
+fn shorten(bytes: &mut [u8], keys: &[usize], name_len: usize) -> Range<usize> {
+    const SPARE: usize = 30;
+    for key in keys {
+        for place in [*key..key + 4, key + 6..key + 10] {
+            let len = u32::from_be_bytes(bytes[place.clone()].try_into().unwrap());
+            bytes[place].copy_from_slice(&(len - SPARE as u32).to_be_bytes());
+        }
+    }
+    let start = keys[0] + name_len;
+    bytes[start..start + 2].copy_from_slice(&[0, 1]);
+    let behind = start + 60 - SPARE..start + 60;
+    bytes[behind.clone()].fill(0xee);
+    behind
+}
+
+/// Geant4 writes directories without a number of their own and without spare bytes. An update took
+/// the bytes of the next record, a basket, for these, and put its own there.
+#[test]
+fn records_of_directories_stay_as_long_as_they_were() {
+    let mut old = first().to_vec();
+    let (file, known) = opened(&old.clone().into());
+    let below = file.top.key("a", None).unwrap().clone();
+    let listed = file.top.range.clone();
+    assert!(matches!(file.directories(&known).unwrap(), Progress::Ready(_)));
+    // In the list, its key stands behind the list's own key and the count.
+    let list_key = Key::of_record(&Bytes::from(old.clone()).slice(listed.start as usize..), 0);
+    let in_list = listed.start as usize + list_key.unwrap().key_len as usize + 4;
+    let own = [below.offset as usize, in_list];
+    let behind_below = shorten(&mut old, &own, below.key_len as usize);
+    let top = file.header.begin as usize;
+    let behind_top = shorten(&mut old, &[top], file.header.name_len as usize);
+    let old = Bytes::from(old);
+    let before = texts(&old);
+    let mut file = reopened(&old);
+    let below = file.directory("a").unwrap();
+    file.put(DirectoryId::TOP, "same", text("second"));
+    file.put(below, "further", text("further"));
+    let new = updated(&old, file);
+    for behind in [behind_top, behind_below] {
+        assert_eq!(new[behind.clone()], old[behind]);
+    }
+    let after = texts(&new);
+    assert!(before.iter().all(|(path, text)| after.get(path) == Some(text)), "{after:?}");
+    assert_eq!((&*after["/same;2"], &*after["a/further;1"]), ("second", "further"));
+}
+
+/// Of a file that passes 2 GB such a record has no room for longer offsets: nothing in front of the
+/// file's end changes.
+#[test]
+fn a_record_without_room_for_longer_offsets_is_refused() {
+    let mut old = first().to_vec();
+    let file = opened(&old.clone().into()).0;
+    shorten(&mut old, &[file.header.begin as usize], file.header.name_len as usize);
+    let mut file = reopened(&old.into());
+    file.free = Free::default();
+    file.end = 1_999_999_980;
+    file.put(DirectoryId::TOP, "same", text(&"far away ".repeat(100)));
+    file.close();
+    let error = loop {
+        match file.poll_write() {
+            Ok(write) => assert!(write.unwrap().offset >= 1_999_999_980),
+            Err(error) => break error,
+        }
+    };
+    assert!(error.to_string().contains("2 GB"), "{error}");
+}
+
 /// An update that passes 2 GB: its bytes lie far behind those of the old file.
 #[test]
 fn an_update_beyond_two_gigabytes() {
