@@ -186,6 +186,12 @@ UPLOADS = (
         options=("--megabytes", "1700", "--compression", "501", "--threads", "2"),
     ),
 )
+FLOW_UPLOADS = (
+    Peer("xrdcp, 64 MB", "xrdcp_up", options=("--megabytes", "64")),
+    Peer("farroot cp, 64 MB", "farroot_upload", options=("--cp", "--megabytes", "64")),
+    Peer("xrdcp, 256 MB", "xrdcp_up", options=("--megabytes", "256")),
+    Peer("farroot cp, 256 MB", "farroot_upload", options=("--cp", "--megabytes", "256")),
+)
 SMALL_UPLOADS = (
     Peer("xrdcp", "xrdcp_up", options=("--megabytes", "0.01")),
     Peer("farroot cp", "farroot_upload", options=("--cp", "--megabytes", "0.01")),
@@ -686,6 +692,13 @@ EXPERIMENTS = {
         file="",
         links=(Link(100),),
         peers=UPLOADS,
+        uploads=True,
+    ),
+    "upload-flows": Experiment(
+        about="64 and 256 MB to an xrootd 100 ms away, where a flow has 1 MB/s",
+        file="",
+        links=(Link(100, "rate=1gbit flow-rate=1MB/s loss=0"),),
+        peers=FLOW_UPLOADS,
         uploads=True,
     ),
     "upload-small": Experiment(

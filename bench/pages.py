@@ -496,6 +496,12 @@ PAGES = {
                 "peers",
             ),
             Question(
+                "Uploads where flows are slow",
+                "100 ms and 1 MB/s for each flow: farroot adds connections once one is steady.",
+                ("upload-flows",),
+                "peers",
+            ),
+            Question(
                 "A small upload",
                 "(Time at 100 ms - time at 0) / 100 ms for a file of 10 kB: round trips, those of "
                 "the connection included.",

@@ -106,8 +106,7 @@ pub(super) async fn filled(
 impl Histogram {
     fn new(bins: &[Bins], has_weight: bool) -> Result<Self> {
         if !(1..=AXES_MAX).contains(&bins.len()) {
-            let message =
-                format!("a histogram has one to {AXES_MAX} axes, and not {}", bins.len());
+            let message = format!("a histogram has one to {AXES_MAX} axes, and not {}", bins.len());
             return Err(Error::new(ErrorKind::InvalidArgument, message));
         }
         let counts: Vec<usize> = bins.iter().map(Bins::count).collect();

@@ -38,6 +38,8 @@ const PATHS_MAX: usize = 12;
 /// They are asked for where one connection, at its speed, takes longer than this for the rest; or
 /// has taken longer, where the size is not known.
 const ALONE_MAX: Duration = Duration::from_secs(3);
+/// Bytes a second that no limit of single flows explains.
+const FAST: f64 = 50e6;
 /// For so long an upload waits for these connections, which may come later.
 const PATHS_TIMEOUT: Duration = Duration::from_secs(2);
 /// Connections that were lost after which the bytes travel on one.
@@ -309,7 +311,9 @@ impl Writing {
 
     /// Whether the connection has become no faster for a while, and is slow for what is left.
     fn is_slow(&self) -> bool {
-        let Some(rate) = self.window.steady_rate() else { return false };
+        let Some(rate) = self.window.steady_rate().filter(|rate| *rate < FAST) else {
+            return false;
+        };
         match self.size {
             Some(size) => {
                 size.saturating_sub(self.sent_bytes) as f64 > rate * ALONE_MAX.as_secs_f64()
