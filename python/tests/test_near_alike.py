@@ -1,5 +1,5 @@
-"""Tables, columns and files that are easily mistaken for others: a server that selects gives what is
-read here from it, and from this disk."""
+"""Tables, columns and files that are easily mistaken for others: a server that selects answers with
+the values that are read here from it, and from this disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps that ``on_error="report"`` leaves out are those whose entries need what is damaged,
+"""The steps that ``on_error="report"`` leaves out are those whose entries need damaged data,
 however the file is reached."""
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def test_only_steps_that_need_damaged_data_are_left_out(
     places: list[str], cut: str | None, left_out: list[int]
 ) -> None:
     """Regression: columns that a cut does not need were read ahead, how many by the link's speed,
-    and what was damaged in them was an error."""
+    and damage in them was an error."""
     for place in places:
         for _ in range(3):
             tree = farroot.open(f"{place}:t")

@@ -86,6 +86,21 @@ pub enum Status {
 }
 
 impl Status {
+    /// Its name in the specification.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Ok => "kXR_ok",
+            Status::OkSoFar => "kXR_oksofar",
+            Status::Attention => "kXR_attn",
+            Status::AuthMore => "kXR_authmore",
+            Status::Error => "kXR_error",
+            Status::Redirect => "kXR_redirect",
+            Status::Wait => "kXR_wait",
+            Status::WaitResponse => "kXR_waitresp",
+            Status::Status => "kXR_status",
+        }
+    }
+
     pub const fn from_code(code: u16) -> Option<Status> {
         Some(match code {
             0 => Status::Ok,

@@ -66,7 +66,7 @@ impl Client {
         let writes = request == Pgwrite::NAME;
         let parts = task.and_then(|task| task.receiving.as_mut()?.parts());
         if parts.is_none() && !writes && owner != Owner::None {
-            let status = status_name(Status::Status);
+            let status = Status::Status.name();
             return Err(ProtocolError::UnexpectedStatus { status, request });
         }
         let head = match owner {
@@ -295,7 +295,7 @@ impl Client {
             }
             Status::Attention | Status::AuthMore | Status::Status => {
                 let request = self.tasks.get(&id).map_or("nothing", |task| task.kind.name());
-                Err(ProtocolError::UnexpectedStatus { status: status_name(status), request })
+                Err(ProtocolError::UnexpectedStatus { status: status.name(), request })
             }
         }
     }
@@ -335,7 +335,7 @@ impl Client {
         let Some(task) = self.tasks.get_mut(&request) else { return Ok(()) };
         if task.receiving.take().is_some_and(|receiving| receiving.delivered) {
             // Asked again, the bytes passed on already would come twice.
-            let status = status_name(Status::Wait);
+            let status = Status::Wait.name();
             return Err(ProtocolError::UnexpectedStatus { status, request: task.kind.name() });
         }
         task.careful = true;
@@ -457,20 +457,5 @@ impl TaskKind {
             TaskKind::Close { .. } => Close::NAME,
             TaskKind::Plain(request) => request.name(),
         }
-    }
-}
-
-/// A status by its name in the specification.
-pub(super) fn status_name(status: Status) -> &'static str {
-    match status {
-        Status::Ok => "kXR_ok",
-        Status::OkSoFar => "kXR_oksofar",
-        Status::Attention => "kXR_attn",
-        Status::AuthMore => "kXR_authmore",
-        Status::Error => "kXR_error",
-        Status::Redirect => "kXR_redirect",
-        Status::Wait => "kXR_wait",
-        Status::WaitResponse => "kXR_waitresp",
-        Status::Status => "kXR_status",
     }
 }

@@ -39,6 +39,7 @@ use crate::states::{ClientState, ClientStep, Machine};
 
 mod answers;
 mod authenticate;
+mod binding;
 mod change;
 mod checked;
 mod encryption;
@@ -52,16 +53,16 @@ mod session;
 mod signing;
 mod streams;
 
+pub use binding::{BindStep, Binding};
 pub use change::WRITE_BYTES_MAX;
 pub use event::{Answer, Event, FileId, HowToRetry, RequestId, ServerInfo};
-pub use paths::{BindStep, Binding};
 
 use authenticate::Authenticating;
+use binding::Path;
 use change::{Change, Guess};
 use encryption::Encryption;
 use fetch::{FileRange, ReadKind, Receiving};
 use files::{Files, State};
-use paths::Path;
 use signing::Signing;
 use streams::{Owner, Streams};
 

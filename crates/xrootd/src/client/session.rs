@@ -16,9 +16,6 @@ use crate::profile::Authentication;
 use crate::response::{Redirect, decode_wait};
 use crate::states::{ClientState, ClientStep};
 
-/// The protocol version that the client speaks: 5.2.0.
-pub(super) const CLIENT_VERSION: u32 = 0x520;
-
 /// How often kXR_protocol is asked for the sake of the answers' packets, where the beginning of TLS
 /// follows at once. Behind TLS's handshake xrootd answers in eleven packets up to a file's first
 /// byte. Linux sends ten before it waits for an acknowledgement, and more only after six or more
@@ -52,7 +49,7 @@ impl Client {
         if self.encryption == Encryption::Asked {
             flags = flags | ClientFlags::WANT_TLS;
         }
-        let protocol = Protocol { version: CLIENT_VERSION, flags, expect: Expect::LOGIN };
+        let protocol = Protocol { version: Protocol::CLIENT_VERSION, flags, expect: Expect::LOGIN };
         self.put(Owner::Protocol, BodyKind::Control, |stream| protocol.frame(stream));
     }
 
@@ -60,7 +57,7 @@ impl Client {
     fn warm_up(&mut self) {
         let flags = ClientFlags::SECURITY_REQUIREMENTS;
         let expect = Expect::LOGIN;
-        let protocol = Protocol { version: CLIENT_VERSION, flags, expect };
+        let protocol = Protocol { version: Protocol::CLIENT_VERSION, flags, expect };
         self.put(Owner::None, BodyKind::Control, |stream| protocol.frame(stream));
     }
 
@@ -128,10 +125,9 @@ impl Client {
                 self.end(SessionError::Moved(target), HowToRetry::No);
                 Ok(())
             }
-            (_, status) => Err(ProtocolError::UnexpectedStatus {
-                status: super::answers::status_name(status),
-                request: name,
-            }),
+            (_, status) => {
+                Err(ProtocolError::UnexpectedStatus { status: status.name(), request: name })
+            }
         }
     }
 

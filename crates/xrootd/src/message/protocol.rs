@@ -69,6 +69,11 @@ pub struct ProtocolAnswer {
     pub details: Bytes,
 }
 
+impl Protocol {
+    /// The protocol version that farroot's client speaks: 5.2.0.
+    pub const CLIENT_VERSION: u32 = 0x520;
+}
+
 impl Message for Protocol {
     const CODE: u16 = 3006;
     const NAME: &'static str = "kXR_protocol";

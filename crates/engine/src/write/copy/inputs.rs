@@ -150,14 +150,7 @@ impl Input {
             Some(file) => file,
             None => session.open_to_copy(address).await?,
         };
-        let directories = file.reading(|format, known| format.directories(known)).await?;
-        if let Some((path, why)) = directories.broken.first() {
-            return Err(why.clone().within(path).located(file.url()));
-        }
-        if options.keeps_all {
-            let whole = whole::check_directories(&directories.readable);
-            whole.map_err(|error| error.with_url(file.url()))?;
-        }
+        let directories = read_directories(&file, options).await?;
         let chosen = match &options.chosen {
             Some(chosen) => Some(file.key(&chosen.asked).await?),
             None => None,
@@ -201,14 +194,7 @@ impl Input {
                 ahead = requested;
             }
         }
-        for InputItem { at, table, sets } in &mut items {
-            let found = table.as_deref().map_or(&[][..], |table| table.attribute_sets());
-            if !found.is_empty() {
-                let InputKey { directory, key, .. } = at;
-                let path = format!("{};{}", path_of(directory, &key.name), key.cycle);
-                *sets = SourceSets::read(&file, &path, found).await?;
-            }
-        }
+        read_attribute_sets(&file, &mut items).await?;
         let items = Items { file: file.clone(), known, left: items.into_iter() };
         Ok(Input {
             ahead,
@@ -222,6 +208,32 @@ impl Input {
             folders,
         })
     }
+}
+
+/// All directories of an input.
+async fn read_directories(file: &File, options: &CopyOptions) -> Result<Directories> {
+    let directories = file.reading(|format, known| format.directories(known)).await?;
+    if let Some((path, why)) = directories.broken.first() {
+        return Err(why.clone().within(path).located(file.url()));
+    }
+    if options.keeps_all {
+        let whole = whole::check_directories(&directories.readable);
+        whole.map_err(|error| error.with_url(file.url()))?;
+    }
+    Ok(directories)
+}
+
+/// Reads the attribute sets of the tables.
+async fn read_attribute_sets(file: &File, items: &mut [InputItem]) -> Result<()> {
+    for InputItem { at, table, sets } in items {
+        let found = table.as_deref().map_or(&[][..], |table| table.attribute_sets());
+        if !found.is_empty() {
+            let InputKey { directory, key, .. } = at;
+            let path = format!("{};{}", path_of(directory, &key.name), key.cycle);
+            *sets = SourceSets::read(file, &path, found).await?;
+        }
+    }
+    Ok(())
 }
 
 /// The error for an input whose object at the path of the chosen table is another one: the output

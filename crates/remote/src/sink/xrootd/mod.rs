@@ -107,7 +107,7 @@ enum PieceState {
     /// The server has not answered.
     Pending(Outlook),
     Confirmed,
-    Failed(RequestFailure),
+    Failed(Box<RequestFailure>),
 }
 
 /// How far the file is.
@@ -352,7 +352,7 @@ impl Writing {
                     self.in_flight -= bytes;
                     self.window.confirmed(piece.at, now, bytes);
                 }
-                Ok(Err(failure)) => piece.state = PieceState::Failed(failure),
+                Ok(Err(failure)) => piece.state = PieceState::Failed(Box::new(failure)),
                 // The reason is heard where the piece is waited for.
                 Err(_) => {}
             }
@@ -379,7 +379,7 @@ impl Writing {
         let Some(mut piece) = self.sent.pop_front() else { return Ok(()) };
         let answer = match std::mem::replace(&mut piece.state, PieceState::Confirmed) {
             PieceState::Pending(outlook) => self.asking.reply(outlook).await.map(drop),
-            PieceState::Failed(failure) => Err(failure),
+            PieceState::Failed(failure) => Err(*failure),
             PieceState::Confirmed => Ok(()),
         };
         match answer {

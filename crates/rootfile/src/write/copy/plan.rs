@@ -11,7 +11,7 @@ use crate::tree::interpret::check_place;
 use crate::tree::{BasketPlace, Branch, Tree};
 
 /// The baskets of one input's tree, in the order of the output's branches.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct TreePart {
     pub entries: u64,
     pub(super) clusters: Vec<ClusterRun>,

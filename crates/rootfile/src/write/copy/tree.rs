@@ -250,13 +250,7 @@ impl CopiedTree {
     ) -> Result<TreePart> {
         let KeptEntries { survivors, new_columns } = kept;
         if other.is_nothing() {
-            let nothing = TreePart {
-                entries: 0,
-                clusters: Vec::new(),
-                branches: Vec::new(),
-                has_other_friends: false,
-            };
-            return Ok(nothing);
+            return Ok(TreePart::default());
         }
         let within = |error: Error, path: &str| error.within(path).within(&other.tree.name);
         let taken = survivors.map_or(other.tree.entries, |some| some.rank(other.tree.entries));
