@@ -187,10 +187,8 @@ UPLOADS = (
     ),
 )
 FLOW_UPLOADS = (
-    Peer("xrdcp, 64 MB", "xrdcp_up", options=("--megabytes", "64")),
-    Peer("farroot cp, 64 MB", "farroot_upload", options=("--cp", "--megabytes", "64")),
-    Peer("xrdcp, 256 MB", "xrdcp_up", options=("--megabytes", "256")),
-    Peer("farroot cp, 256 MB", "farroot_upload", options=("--cp", "--megabytes", "256")),
+    Peer("xrdcp", "xrdcp_up", options=("--megabytes", "128")),
+    Peer("farroot cp", "farroot_upload", options=("--cp", "--megabytes", "128")),
 )
 SMALL_UPLOADS = (
     Peer("xrdcp", "xrdcp_up", options=("--megabytes", "0.01")),
@@ -695,7 +693,7 @@ EXPERIMENTS = {
         uploads=True,
     ),
     "upload-flows": Experiment(
-        about="64 and 256 MB to an xrootd 100 ms away, where a flow has 1 MB/s",
+        about="128 MB to an xrootd 100 ms away, where a flow has 1 MB/s",
         file="",
         links=(Link(100, "rate=1gbit flow-rate=1MB/s loss=0"),),
         peers=FLOW_UPLOADS,
