@@ -209,6 +209,8 @@ fn friends_of(inputs: usize, cut: Option<&Survivors>) -> (Vec<String>, Vec<Strin
         copied.begin(&part);
     }
     let notes = copied.left_out();
+    let (first, _) = opened(&input);
+    out.infos().copy(first.classes.streamers.infos_of_file(), "friends.root").unwrap();
     // Its baskets are nowhere: only the tree's own record is read.
     out.put(DirectoryId::TOP, "events", Arc::new(copied.finish().unwrap()));
     let (file, known) = opened(&written(out));
