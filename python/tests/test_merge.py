@@ -237,9 +237,7 @@ for number in range(2):
     inputs = [tmp_path / f"{number}.root" for number in range(2)]
     farroot.merge(inputs, tmp_path / "all.root")
     with uproot.open(tmp_path / "all.root") as file:
-        titles = {
-            path: file.key(path).member("fTitle") for path in ("cut", "cut/empty", "cut/below")
-        }
+        titles = {path: file.key(path).fTitle for path in ("cut", "cut/empty", "cut/below")}
         assert {*file.keys(cycle=False)} == {*titles, "cut/below/name"}
     assert titles == {
         "cut": "MET > 50, input 0",
