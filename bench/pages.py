@@ -497,7 +497,7 @@ PAGES = {
             ),
             Question(
                 "Uploads where flows are slow",
-                "128 MB, 100 ms, 1 MB/s for each flow: farroot adds connections once one is steady.",
+                "128 MB at 100 ms, each flow 1 MB/s: farroot adds connections once one is steady.",
                 ("upload-flows",),
                 "peers",
             ),
