@@ -15,7 +15,7 @@ enum Identity {
         device: u64,
         inode: u64,
     },
-    /// Host, port and path on an XRootD server, whoever asks it.
+    /// Host, port and path on an XRootD server: users and queries name the same file.
     Server(String, u16, String),
     Other(Target),
 }

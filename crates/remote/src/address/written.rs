@@ -40,7 +40,7 @@ pub fn for_others(address: &str) -> String {
 }
 
 /// An address, or several with `|` between them, without its caller's word about credentials and
-/// about where entries are selected: for whoever asks which file this is.
+/// about where entries are selected: for callers that ask which file this is.
 pub fn plain(address: &str) -> String {
     let each: Vec<String> = parts(address).into_iter().map(access::plain).collect();
     join(each.iter().map(String::as_str))

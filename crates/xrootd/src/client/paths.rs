@@ -43,7 +43,8 @@ impl Client {
         taken
     }
 
-    /// A path has ended. Its session ends with it: nobody knows which of its bytes the server has.
+    /// A path has ended. Its session ends with it: the client does not know which bytes the
+    /// server has.
     pub fn handle_path_eof(&mut self, now: Time, path: PathId) {
         if self.paths.contains_key(&path) {
             self.handle_eof(now);

@@ -342,33 +342,38 @@ impl Writing {
 
     /// Takes the answers that are there. On several connections they come in any order.
     fn note_confirmed(&mut self) {
-        let now = self.begun.elapsed();
-        for piece in &mut self.sent {
-            let PieceState::Pending(outlook) = &mut piece.state else { continue };
-            match outlook.try_recv() {
-                Ok(Ok(_)) => {
-                    piece.state = PieceState::Confirmed;
-                    let bytes = piece.bytes.len() as u64;
-                    self.in_flight -= bytes;
-                    self.window.confirmed(piece.at, now, bytes);
-                }
-                Ok(Err(failure)) => piece.state = PieceState::Failed(Box::new(failure)),
-                // The reason is heard where the piece is waited for.
-                Err(_) => {}
+        for at in 0..self.sent.len() {
+            let PieceState::Pending(outlook) = &mut self.sent[at].state else { continue };
+            // Why there will be no answer is heard where the piece is waited for.
+            if let Ok(answer) = outlook.try_recv() {
+                self.note_answer(at, answer.map(drop));
             }
         }
-        while let Some(SentPiece { state: PieceState::Confirmed, .. }) = self.sent.front() {
-            if let Some(piece) = self.sent.pop_front() {
-                self.note_safe(&piece);
-            }
-        }
+        self.drop_confirmed();
     }
 
-    /// The server has all bytes up to the end of a piece.
-    fn note_safe(&mut self, piece: &SentPiece) {
-        let end = piece.offset + piece.bytes.len() as u64;
-        if piece.offset <= self.confirmed {
-            self.confirmed = self.confirmed.max(end);
+    /// The server's answer to a write that was sent.
+    fn note_answer(&mut self, at: usize, answer: Answered<()>) {
+        let piece = &mut self.sent[at];
+        piece.state = match answer {
+            Ok(()) => {
+                let bytes = piece.bytes.len() as u64;
+                self.in_flight -= bytes;
+                self.window.confirmed(piece.at, self.begun.elapsed(), bytes);
+                PieceState::Confirmed
+            }
+            Err(failure) => PieceState::Failed(Box::new(failure)),
+        };
+    }
+
+    /// Forgets the first writes, as far as the server has them all.
+    fn drop_confirmed(&mut self) {
+        let is_confirmed = |piece: &mut SentPiece| matches!(piece.state, PieceState::Confirmed);
+        while let Some(piece) = self.sent.pop_front_if(is_confirmed) {
+            let end = piece.offset + piece.bytes.len() as u64;
+            if piece.offset <= self.confirmed {
+                self.confirmed = self.confirmed.max(end);
+            }
         }
     }
 
@@ -376,26 +381,24 @@ impl Writing {
     async fn confirm_first(&mut self) -> Result<()> {
         self.opened().await?;
         self.note_confirmed();
-        let Some(mut piece) = self.sent.pop_front() else { return Ok(()) };
-        let answer = match std::mem::replace(&mut piece.state, PieceState::Confirmed) {
+        let Some(first) = self.sent.front_mut() else { return Ok(()) };
+        // Where the connection is lost, that write is sent again with the rest.
+        let unanswered = PieceState::Pending(tokio::sync::oneshot::channel().1);
+        let answer = match std::mem::replace(&mut first.state, unanswered) {
             PieceState::Pending(outlook) => self.asking.reply(outlook).await.map(drop),
             PieceState::Failed(failure) => Err(*failure),
-            PieceState::Confirmed => Ok(()),
+            PieceState::Confirmed => {
+                first.state = PieceState::Confirmed;
+                return Ok(());
+            }
         };
         match answer {
             Ok(()) => {
-                let bytes = piece.bytes.len() as u64;
-                self.in_flight -= bytes;
-                self.window.confirmed(piece.at, self.begun.elapsed(), bytes);
-                self.note_safe(&piece);
+                self.note_answer(0, Ok(()));
+                self.drop_confirmed();
                 Ok(())
             }
-            Err(RequestFailure::Lost(error)) => {
-                // That write is sent again with the rest.
-                piece.state = PieceState::Pending(tokio::sync::oneshot::channel().1);
-                self.sent.push_front(piece);
-                self.recover(error).await
-            }
+            Err(RequestFailure::Lost(error)) => self.recover(error).await,
             Err(refusal) => Err(refused(refusal)),
         }
     }

@@ -133,14 +133,16 @@ enum Turn {
 }
 
 impl XrootdServer {
+    /// A new connection, on which nothing has been said.
+    pub(super) async fn connect(&self) -> Result<Box<dyn Stream>> {
+        let stream = self.network.connect(&self.host, self.port).await;
+        stream.map_err(|error| self.unreachable(&error))
+    }
+
     pub(super) async fn converse(&self, link: &mut DriverLink) -> Result<()> {
         // How to begin depends on whether there is anything to ask.
         let mut early = Early::default();
-        let connecting = async {
-            let stream = self.network.connect(&self.host, self.port).await;
-            stream.map_err(|error| self.unreachable(&error))
-        };
-        let beginning = async { tokio::try_join!(connecting, self.prepare()) };
+        let beginning = async { tokio::try_join!(self.connect(), self.prepare()) };
         tokio::pin!(beginning);
         let (stream, opening) = loop {
             tokio::select! {
@@ -195,11 +197,7 @@ impl XrootdServer {
         &self,
         begin: impl FnOnce(Client) -> C,
     ) -> Result<()> {
-        let connecting = async {
-            let stream = self.network.connect(&self.host, self.port).await;
-            stream.map_err(|error| self.unreachable(&error))
-        };
-        let (stream, opening) = tokio::try_join!(connecting, self.prepare())?;
+        let (stream, opening) = tokio::try_join!(self.connect(), self.prepare())?;
         let start = self.starts.lock().after_others(opening.newcomer(true));
         let Opening { config, profile, tls, ready, shown, .. } = opening;
         let early_hello = config.early_hello;

@@ -175,8 +175,7 @@ struct BoundPath {
 impl XrootdServer {
     /// Connects once more, and binds the connection to a session.
     async fn bind(&self, session: SessionId, encrypted: bool) -> Result<BoundPath> {
-        let stream = self.network.connect(&self.host, self.port).await;
-        let mut stream = stream.map_err(|error| self.unreachable(&error))?;
+        let mut stream = self.connect().await?;
         let mut binding = Binding::new(session, encrypted);
         let mut incoming = BytesMut::new();
         loop {
