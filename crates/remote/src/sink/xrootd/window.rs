@@ -62,8 +62,10 @@ impl Growth {
             self.bytes += bytes;
             return;
         }
-        if let Some((before, _)) = self.before {
-            let grows = self.bytes > before + before / 4;
+        if let Some((before, before_took)) = self.before {
+            // On a busy machine some of these times are longer, and bring more bytes.
+            let rate = self.bytes as f64 / took.as_secs_f64();
+            let grows = rate > 1.25 * before as f64 / before_took.as_secs_f64();
             self.steady = if grows { 0 } else { self.steady + 1 };
         }
         self.before = Some((self.bytes, took));

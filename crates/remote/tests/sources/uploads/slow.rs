@@ -17,10 +17,11 @@ use super::xrootd::Place;
 use super::{check, content, upload};
 
 /// Bytes a second of each connection.
-const RATE: f64 = 1e6;
+const RATE: f64 = 4e6;
 /// Bytes of a write that leave at once.
-const BURST: usize = 16 << 10;
-const SIZE: usize = 12_000_000;
+const BURST: usize = 64 << 10;
+/// Ten seconds on one connection: long enough for its rate to show on a busy machine, too.
+const SIZE: usize = 40_000_000;
 
 /// TCP on which each connection is slow to send, and breaks behind so many bytes.
 struct Slow {
@@ -129,7 +130,7 @@ async fn further_connections_that_are_refused_cost_nothing() {
     assert_eq!(connections, 13);
 }
 
-/// Nobody knows which of its bytes the server has: the file is opened again.
+/// The client does not know which of its bytes the server has, and opens the file again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_further_connection_that_is_lost_costs_no_byte() {
     // While it is bound, with its first bytes, and amid a write.
