@@ -88,6 +88,11 @@ impl FileOrigin {
         self.places.join("|")
     }
 
+    /// The places, without user, password and query.
+    pub fn places(&self) -> impl Iterator<Item = &str> {
+        self.places.iter().map(String::as_str)
+    }
+
     /// Which parts of a file's address choose its content beside its place, as a hash.
     pub fn query(&self) -> String {
         match self.query.is_empty() {

@@ -32,6 +32,7 @@ pub use s3::Object;
 pub(crate) use written::restored;
 pub use written::{FileAndObject, for_others, join, parse, plain, split_object, with_access};
 
+use crate::cache::Charges;
 use crate::checksum::Checksum;
 use crate::display::{MEANT, shown_address as shown};
 use crate::error::{Error, ErrorKind, Result};
@@ -72,6 +73,8 @@ pub struct FileLocations {
     pub cache_use: CacheUse,
     /// No reader has requested the file: if it cannot be opened, that is not remembered.
     pub is_guess: bool,
+    /// The quotas of the cache that bytes for this open are charged to, by who reads them.
+    pub charges: Charges,
 }
 
 /// The purpose of an open.

@@ -7,6 +7,9 @@
 //! files that is read again and again and does not fit stays in part, where the least recently used
 //! would leave just before it is needed. Uses more than a day ago do not count.
 
+use super::disks::DiskNumber;
+use super::quota::Charges;
+
 /// Uses of a segment that are counted.
 pub const USES_MAX: u32 = 7;
 /// Misses of a file that are counted.
@@ -15,7 +18,7 @@ pub const MISSES_MAX: u32 = 8;
 pub const USED_WITHIN: u64 = 86_400;
 
 /// A segment as the rule sees it; all of them in the order in which they were begun.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Held {
     /// Its size on the disk.
     pub bytes: u64,
@@ -25,6 +28,75 @@ pub struct Held {
     pub used: u64,
     /// It is open, or pinned.
     pub stays: bool,
+    /// Where it is.
+    pub disk: DiskNumber,
+    /// The quotas that it is charged to.
+    pub charges: Charges,
+}
+
+/// Segments that have one limit together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// All on a disk.
+    Disk(DiskNumber),
+    /// All that are charged to the quota at this position.
+    Quota(usize),
+}
+
+impl Scope {
+    /// Whether a segment is one of them.
+    pub fn has(self, held: &Held) -> bool {
+        match self {
+            Scope::Disk(number) => held.disk == number,
+            Scope::Quota(at) => held.charges.has(at),
+        }
+    }
+
+    /// The positions of its segments.
+    pub fn members(self, held: &[Held]) -> Vec<usize> {
+        (0..held.len()).filter(|at| self.has(&held[*at])).collect()
+    }
+
+    /// Their bytes.
+    pub fn bytes(self, held: &[Held]) -> u64 {
+        held.iter().filter(|held| self.has(held)).map(|held| held.bytes).sum()
+    }
+}
+
+/// A limit that something new has to respect.
+#[derive(Debug, Clone, Copy)]
+pub struct Budget {
+    /// Whose limit it is.
+    pub scope: Scope,
+    /// Bytes of these segments at the most.
+    pub bytes_max: u64,
+    /// Bytes that are to come.
+    pub wanted: u64,
+    /// Bytes that have to go in any case.
+    pub lacking: u64,
+    /// Where the last decision has left the hand: before this one of the scope's segments.
+    pub hand: usize,
+}
+
+impl Budget {
+    /// Bytes that have to go.
+    pub fn needed(&self, held: &[Held]) -> u64 {
+        let taken = self.scope.bytes(held).saturating_add(self.wanted);
+        taken.saturating_sub(self.bytes_max).max(self.lacking)
+    }
+}
+
+/// The decision about the segments of several limits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct JointDecision {
+    /// These go, by position.
+    pub evicted: Vec<usize>,
+    /// These have one use less.
+    pub aged: Vec<usize>,
+    /// Where the hands stand now, of the limits that were looked at.
+    pub hands: Vec<usize>,
+    /// The first limit for which too little may go; `None`: the new content may come in.
+    pub refused_by: Option<Scope>,
 }
 
 /// The decision about the segments.
@@ -75,6 +147,38 @@ pub fn decide(held: &[Held], hand: usize, needed: u64, misses: u32, now: u64) ->
         decision.evicted.clear();
     }
     decision
+}
+
+/// Decides about something new that has to respect several limits: for each of them only its own
+/// segments go, and those that go for one count for the next.
+pub fn decide_jointly(held: &[Held], budgets: &[Budget], misses: u32, now: u64) -> JointDecision {
+    let mut joint = JointDecision::default();
+    for budget in budgets {
+        let members = budget.scope.members(held);
+        let gone = |at: &&usize| joint.evicted.contains(at);
+        let freed: u64 = members.iter().filter(gone).map(|at| held[*at].bytes).sum();
+        let as_seen = |at: &usize| Held { stays: held[*at].stays || gone(&at), ..held[*at] };
+        let own: Vec<Held> = members.iter().map(as_seen).collect();
+        let needed = budget.needed(held).saturating_sub(freed);
+        let decision = decide(&own, budget.hand, needed, misses, now);
+        joint.hands.push(decision.hand);
+        joint.aged.extend(decision.aged.iter().map(|at| members[*at]));
+        joint.evicted.extend(decision.evicted.iter().map(|at| members[*at]));
+        if !decision.admitted {
+            joint.refused_by = Some(budget.scope);
+            joint.evicted.clear();
+            break;
+        }
+    }
+    joint
+}
+
+/// Which segments go so that a limit is respected that has become smaller: the least used first.
+pub fn surplus(held: &[Held], scope: Scope, bytes_max: u64) -> Vec<usize> {
+    let members = scope.members(held);
+    let own: Vec<Held> = members.iter().map(|at| held[*at]).collect();
+    let goes = shrink(&own, 0, scope.bytes(held).saturating_sub(bytes_max));
+    goes.into_iter().map(|at| members[at]).collect()
 }
 
 /// Which segments go so that `needed` bytes are free, whatever is or is not to come: the cap has
@@ -141,7 +245,7 @@ mod tests {
                 }
             }
             self.names.push(name);
-            self.held.push(Held { bytes: 1, uses: 0, used: self.now, stays: false });
+            self.held.push(Held { bytes: 1, used: self.now, ..Held::default() });
             false
         }
 
@@ -245,7 +349,7 @@ mod tests {
 
     #[test]
     fn what_was_used_within_a_day_stays_and_what_was_not_goes() {
-        let held = |uses, used| Held { bytes: 10, uses, used, stays: false };
+        let held = |uses, used| Held { bytes: 10, uses, used, ..Held::default() };
         let now = 5 * USED_WITHIN;
         let old = now - USED_WITHIN;
         let decision = decide(&[held(7, old), held(0, now)], 0, 10, 0, now);
@@ -259,7 +363,7 @@ mod tests {
 
     #[test]
     fn what_is_open_or_pinned_never_goes() {
-        let stays = Held { bytes: 10, uses: 0, used: 0, stays: true };
+        let stays = Held { bytes: 10, stays: true, ..Held::default() };
         let goes = Held { stays: false, ..stays };
         let decision = decide(&[stays, goes, stays], 0, 20, 8, USED_WITHIN);
         assert!(!decision.admitted && decision.evicted.is_empty());
@@ -271,9 +375,84 @@ mod tests {
 
     #[test]
     fn what_has_to_go_goes_least_used_first() {
-        let held = |uses| Held { bytes: 10, uses, used: 0, stays: false };
+        let held = |uses| Held { bytes: 10, uses, ..Held::default() };
         let all = [held(3), held(0), held(1), held(0)];
         assert_eq!(shrink(&all, 2, 15), [3, 1]);
         assert_eq!(shrink(&all, 2, 25), [3, 1, 2]);
+    }
+
+    const NOW: u64 = 5 * USED_WITHIN;
+
+    /// A segment of 10 bytes that was just begun, charged to these quotas.
+    fn charged(quotas: &[usize]) -> Held {
+        let charges = Charges::of(quotas.iter().copied());
+        Held { bytes: 10, used: NOW, charges, ..Held::default() }
+    }
+
+    fn budget(scope: Scope, bytes_max: u64, wanted: u64) -> Budget {
+        Budget { scope, bytes_max, wanted, lacking: 0, hand: 0 }
+    }
+
+    #[test]
+    fn a_full_quota_evicts_its_own_contents_alone() {
+        let held = [charged(&[]), charged(&[1]), charged(&[0]), charged(&[0]), charged(&[])];
+        let quota = budget(Scope::Quota(0), 20, 10);
+        let disk = budget(Scope::Disk(0), 1000, 10);
+        let decision = decide_jointly(&held, &[quota, disk], 1, NOW);
+        assert_eq!((decision.evicted, decision.refused_by), (vec![2], None));
+        // In the order of eviction: not without a miss before, and nothing that is used as often.
+        let decision = decide_jointly(&held, &[quota, disk], 0, NOW);
+        assert_eq!((decision.evicted, decision.refused_by), (vec![], Some(Scope::Quota(0))));
+        // What goes for the quota counts for the disk, which then takes others' by its own order.
+        let full = budget(Scope::Disk(0), 50, 20);
+        let decision = decide_jointly(&held, &[quota, full], 1, NOW);
+        assert_eq!((decision.evicted, decision.refused_by), (vec![2, 0], None));
+        // On another disk it does not.
+        let decision = decide_jointly(&held, &[quota, budget(Scope::Disk(1), 0, 0)], 1, NOW);
+        assert_eq!((decision.evicted, decision.refused_by), (vec![2], None));
+    }
+
+    #[test]
+    fn where_nothing_of_a_quota_may_go_nothing_of_others_does() {
+        let pinned = Held { stays: true, ..charged(&[0]) };
+        let held = [charged(&[]), pinned, charged(&[1]), pinned];
+        let quota = budget(Scope::Quota(0), 20, 10);
+        let full = budget(Scope::Disk(0), 40, 10);
+        let decision = decide_jointly(&held, &[quota, full], 8, NOW);
+        assert_eq!((decision.evicted, decision.refused_by), (vec![], Some(Scope::Quota(0))));
+        // The disk has no room: what would have gone for the quota stays.
+        let held = [charged(&[0]), Held { stays: true, ..charged(&[]) }];
+        let quota = budget(Scope::Quota(0), 10, 10);
+        let decision = decide_jointly(&held, &[quota, budget(Scope::Disk(0), 10, 10)], 8, NOW);
+        assert_eq!((decision.evicted, decision.refused_by), (vec![], Some(Scope::Disk(0))));
+    }
+
+    #[test]
+    fn a_quota_of_nothing_admits_nothing() {
+        let held = [charged(&[0]), charged(&[])];
+        for misses in [0, 8] {
+            let decision =
+                decide_jointly(&held, &[budget(Scope::Quota(0), 0, 1)], misses, 9 * USED_WITHIN);
+            assert_eq!((decision.evicted, decision.refused_by), (vec![], Some(Scope::Quota(0))));
+        }
+        assert_eq!(surplus(&held, Scope::Quota(0), 0), [0]);
+        assert_eq!(surplus(&held, Scope::Quota(0), 10), [0_usize; 0]);
+        assert_eq!(surplus(&[], Scope::Quota(0), 0), [0_usize; 0]);
+    }
+
+    #[test]
+    fn a_content_of_several_quotas_has_to_respect_all() {
+        let held = [charged(&[0]), charged(&[0, 1]), charged(&[1])];
+        let both = [budget(Scope::Quota(0), 20, 10), budget(Scope::Quota(1), 20, 10)];
+        // The first one that goes is of one quota alone.
+        let decision = decide_jointly(&held, &both, 1, NOW);
+        assert_eq!((decision.evicted, decision.hands), (vec![0, 1], vec![1, 1]));
+        // One that is of both counts for both.
+        let first = Budget { hand: 1, ..both[0] };
+        let decision = decide_jointly(&held, &[first, both[1]], 1, NOW);
+        assert_eq!((decision.evicted, decision.refused_by), (vec![1], None));
+        let narrow = [both[0], budget(Scope::Quota(1), 5, 10)];
+        let decision = decide_jointly(&held, &narrow, 1, NOW);
+        assert_eq!((decision.evicted, decision.refused_by), (vec![], Some(Scope::Quota(1))));
     }
 }

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::content::{PIN, make_folder, numbers, segment_path};
+use super::evict::{Held, Scope};
 use super::format::ContentId;
 use super::names::Name;
+use super::quota::{CacheQuota, QuotaTotals};
 use super::recompressed::recompressed_id;
 use super::replica_files::{REPLICA, is_sound};
 use super::room::Found;
@@ -70,6 +72,8 @@ pub struct CacheTotals {
     pub segments: u64,
     /// Those.
     pub segments_staying: u64,
+    /// The quotas, in the order of the settings.
+    pub quotas: Vec<QuotaTotals>,
 }
 
 /// The result of a check of all records.
@@ -131,7 +135,11 @@ impl Cache {
 
     /// All segments on the disks in use.
     pub(super) fn segments(&self) -> Vec<Found> {
-        self.inner.disks.in_use().flat_map(|(_, data)| room::segments(data)).collect()
+        self.inner
+            .disks
+            .in_use()
+            .flat_map(|(_, data)| room::segments(data, &self.inner.quotas))
+            .collect()
     }
 
     /// Bytes on the disk, and the last use, by content's folder.
@@ -174,7 +182,22 @@ impl Cache {
             disks_left_out,
             segments: segments.len() as u64,
             segments_staying: segments.iter().filter(|found| found.held.stays).count() as u64,
+            quotas: self.quota_totals(&segments),
         }
+    }
+
+    fn quota_totals(&self, segments: &[Found]) -> Vec<QuotaTotals> {
+        let quotas = &self.inner.quotas;
+        let held: Vec<Held> = segments.iter().map(|found| found.held).collect();
+        let refused: Vec<BTreeMap<String, u64>> =
+            self.inner.disks.in_use().map(|(_, data)| room::refused(data)).collect();
+        let totals = |(at, (quota, hash)): (usize, (&CacheQuota, &String))| QuotaTotals {
+            name: quota.name.clone(),
+            bytes_max: quota.bytes_max,
+            disk_bytes: Scope::Quota(at).bytes(&held),
+            refused_bytes: refused.iter().filter_map(|refused| refused.get(hash)).sum(),
+        };
+        (0..).zip(quotas.all().iter().zip(quotas.hashes())).map(totals).collect()
     }
 
     /// The cached part of one file.

@@ -21,6 +21,7 @@ mod names;
 pub mod notices;
 mod packing;
 pub(crate) mod place;
+mod quota;
 pub(crate) mod recompressed;
 mod replica_files;
 mod replicas;
@@ -58,11 +59,13 @@ use names::{Name, Names, own_content, replica_content, shared_content};
 use notices::Notices;
 pub use packing::UnpackedPart;
 use packing::{Contents, PartPacker};
+use quota::{AskedCharges, Quotas, has_bytes};
+pub use quota::{CacheQuota, Charges, QUOTAS_MAX, QuotaPlace, QuotaTotals};
 use recompressed::{recompressed_id, room_of};
 pub use replicas::{Replica, ReplicaDraft};
 use room::Rooms;
 pub use settings::{CacheCheck, CacheConfig, CacheForm, CacheMode};
-use writer::CacheWriter;
+use writer::{CacheWriter, Receiving};
 
 /// An address is noted again, as checked now, when the last time is so many seconds ago.
 const CHECKED_AGAIN: u64 = 600;
@@ -76,6 +79,7 @@ pub struct Cache {
 #[derive(Debug)]
 struct Inner {
     config: CacheConfig,
+    quotas: Quotas,
     names: Names,
     /// Where the contents' folders are.
     disks: Arc<Disks>,
@@ -101,6 +105,8 @@ pub struct CacheEntry {
     pub(crate) content: Arc<HeldContent>,
     /// Of parts of the file with another codec.
     pub(crate) recompressed: Arc<HeldContent>,
+    /// The quotas that are named for bytes that come in.
+    asked: AskedCharges,
 }
 
 impl CacheEntry {
@@ -111,7 +117,14 @@ impl CacheEntry {
     }
 
     fn contents(&self) -> Contents {
-        Contents { original: self.content.clone(), recompressed: self.recompressed.clone() }
+        let asked = self.asked;
+        Contents { original: self.content.clone(), recompressed: self.recompressed.clone(), asked }
+    }
+
+    /// The same for a reader of these identities.
+    pub(crate) fn charged_to(self, of_identity: Charges) -> Self {
+        let asked = AskedCharges { of_identity, ..self.asked };
+        CacheEntry { asked, ..self }
     }
 
     /// When the file's server last described it, in seconds since 1970.
@@ -154,8 +167,10 @@ impl Cache {
         let config = config.clone();
         let open = Mutex::default();
         let checked_replicas = Mutex::default();
+        let quotas = Quotas::new(&config.quotas);
         let inner = Inner {
             config,
+            quotas,
             names,
             disks,
             open,
@@ -165,7 +180,9 @@ impl Cache {
             checked_replicas,
             file_system,
         };
-        Ok(Cache { inner: Arc::new(inner) })
+        let cache = Cache { inner: Arc::new(inner) };
+        cache.charge_places();
+        Ok(cache)
     }
 
     /// How it is configured.
@@ -186,7 +203,8 @@ impl Cache {
     pub fn find(&self, origin: &FileOrigin) -> Option<CacheEntry> {
         let name = self.inner.names.find(&origin.key(None))?;
         let is_chosen = name.query == origin.query();
-        Some(CacheEntry { is_chosen, ..self.entry(name.content, name.info, name.checked) })
+        let entry = self.entry(name.content, name.info, name.checked);
+        Some(CacheEntry { is_chosen, asked: self.asked_by(origin), ..entry })
     }
 
     /// Whether bytes of a file at these addresses are cached: the one rule for every read. May ask
@@ -275,7 +293,35 @@ impl Cache {
                 self.inner.writer.name(name);
             }
         }
-        Some(self.entry(id, info.clone(), checked))
+        let asked = self.asked_by(origin);
+        Some(CacheEntry { asked, ..self.entry(id, info.clone(), checked) })
+    }
+
+    /// The quotas of the places of a file.
+    fn asked_by(&self, origin: &FileOrigin) -> AskedCharges {
+        let of_place = self.inner.quotas.of_places(origin.places());
+        AskedCharges { of_place, ..AskedCharges::default() }
+    }
+
+    /// Charges the contents that are here to the quotas of their places, which the settings may not
+    /// have had before.
+    fn charge_places(&self) {
+        let quotas = &self.inner.quotas;
+        if quotas.all().iter().all(|quota| quota.place.is_none()) {
+            return;
+        }
+        for name in self.inner.names.all() {
+            let charges = quotas.of_places(name.address.split('|'));
+            if charges.is_empty() {
+                continue;
+            }
+            let contents = [name.content, recompressed_id(&name.content)];
+            let folders = contents.iter().flat_map(|id| self.folders(id));
+            for folder in folders.chain(self.replica_folders(&name)).filter(|at| has_bytes(at)) {
+                // Without it the next bytes of it that come in are charged.
+                let _ = quotas.note(&folder, charges);
+            }
+        }
     }
 
     /// The file of an origin has changed: its cached part goes.
@@ -306,7 +352,8 @@ impl Cache {
 
     /// Caches bytes of a file, in its time; where the disk is behind, they are not cached.
     pub fn record(&self, entry: &CacheEntry, offset: u64, bytes: Bytes) {
-        self.inner.writer.record(entry.content.clone(), offset, bytes);
+        let receiving = Receiving { content: entry.content.clone(), asked: entry.asked };
+        self.inner.writer.record(receiving, offset, bytes);
     }
 
     /// Bytes of decompressed parts that may be given to [`Cache::pack`] now.
@@ -364,7 +411,8 @@ impl Cache {
     fn entry(&self, id: ContentId, info: FileInfo, checked: u64) -> CacheEntry {
         let content = self.content(id);
         let recompressed = self.content(recompressed_id(&id));
-        CacheEntry { info, checked, is_chosen: true, content, recompressed }
+        let asked = AskedCharges::default();
+        CacheEntry { info, checked, is_chosen: true, content, recompressed, asked }
     }
 
     fn content(&self, id: ContentId) -> Arc<HeldContent> {

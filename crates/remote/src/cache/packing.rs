@@ -16,6 +16,7 @@ use mutex::Mutex;
 
 use super::content::HeldContent;
 use super::counters::Counting;
+use super::quota::AskedCharges;
 use super::recompressed::encode_part;
 use super::writer::{CacheWriter, PackedPart};
 
@@ -37,6 +38,8 @@ pub struct UnpackedPart {
 pub struct Contents {
     pub original: Arc<HeldContent>,
     pub recompressed: Arc<HeldContent>,
+    /// The quotas that are named for parts that come in.
+    pub asked: AskedCharges,
 }
 
 /// The thread's other end. Dropping it gives up what waits.
@@ -109,6 +112,7 @@ impl PartialEq for Contents {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.original, &other.original)
             && Arc::ptr_eq(&self.recompressed, &other.recompressed)
+            && self.asked == other.asked
     }
 }
 

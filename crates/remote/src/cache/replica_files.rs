@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::content::OPEN_LOCK;
 use super::evict::Held;
+use super::quota::CHARGED;
 use crate::checksum::{Algorithm, Checksum, Hasher};
 use crate::disk;
 use crate::source::FileInfo;
@@ -59,7 +60,11 @@ pub fn found(folder: &Path, stays: bool) -> Option<FoundReplica> {
     let used = used.as_ref().map_or(0, Duration::as_secs);
     let begun = facts(folder).map_or(0, |facts| facts.made);
     // It took longer to make than a segment takes to be fetched.
-    Some(FoundReplica { path, begun, held: Held { bytes, uses: 1, used, stays } })
+    Some(FoundReplica {
+        path,
+        begun,
+        held: Held { bytes, uses: 1, used, stays, ..Held::default() },
+    })
 }
 
 /// Whether the bytes of the replica in a folder are those that were written; `None` without one.
@@ -73,7 +78,7 @@ pub fn is_sound(folder: &Path) -> Option<bool> {
 
 /// Whether a name is of a file beside segments.
 pub fn is_own(name: &str) -> bool {
-    [REPLICA, ABOUT, MAKING, OPEN_LOCK].contains(&name)
+    [REPLICA, ABOUT, MAKING, OPEN_LOCK, CHARGED].contains(&name)
 }
 
 /// The checksum of a file.

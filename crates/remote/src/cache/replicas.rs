@@ -12,6 +12,8 @@ use super::content::{lock_shared, make_folder};
 use super::disks::DiskNumber;
 use super::format::ContentId;
 use super::names::replica_content;
+use super::quota::{Charges, decided};
+use super::recompressed::recompressed_id;
 use super::replica_files::{ABOUT, MAKING, REPLICA, ReplicaFacts, checksum, facts};
 use super::segment::UNFINISHED;
 use super::{Cache, place, room};
@@ -42,6 +44,7 @@ pub struct ReplicaDraft {
     disk: DiskNumber,
     id: ContentId,
     of: FileInfo,
+    charges: Charges,
     _making: File,
     _lock: File,
 }
@@ -109,10 +112,12 @@ impl Cache {
             Error::new(ErrorKind::Unsupported, text)
         })?;
         let (disk, data) = self.roomiest()?;
-        self.make_room(&data, bytes)?;
+        let charges = self.replica_charges(origin);
+        self.make_room(&data, bytes, charges)?;
         let folder = place::content_folder(&data, &id);
         let begin = || -> io::Result<(File, File)> {
             make_folder(&folder)?;
+            self.inner.quotas.note(&folder, charges)?;
             let lock = lock_shared(&folder)?;
             let making = FolderEntry::at(&folder.join(MAKING))?.open_or_create()?;
             making.lock()?;
@@ -124,7 +129,18 @@ impl Cache {
         })?;
         let path = folder.join(format!("{UNFINISHED}fast.root"));
         let of = info.clone();
-        Ok(ReplicaDraft { path, folder, disk, id, of, _making: making, _lock: lock })
+        Ok(ReplicaDraft { path, folder, disk, id, of, charges, _making: making, _lock: lock })
+    }
+
+    /// A replica has the charges of its file, as far as bytes of that are cached.
+    fn replica_charges(&self, origin: &FileOrigin) -> Charges {
+        let name = self.inner.names.find(&origin.key(None));
+        let kept = name.and_then(|name| {
+            let contents = [name.content, recompressed_id(&name.content)];
+            let folders: Vec<PathBuf> = contents.iter().flat_map(|id| self.folders(id)).collect();
+            room::kept_charges(&self.inner.quotas, &folders)
+        });
+        decided(kept, self.asked_by(origin))
     }
 
     /// Keeps a replica whose file has been written. Blocks.
@@ -140,7 +156,7 @@ impl Cache {
         let path = draft.folder.join(REPLICA);
         if let Some(data) = draft.folder.parent().and_then(Path::parent) {
             // Its room was an estimate.
-            if let Err(error) = self.make_room(data, 0) {
+            if let Err(error) = self.make_room(data, 0, draft.charges) {
                 let _ = fs::remove_file(&path);
                 return Err(error);
             }
@@ -176,11 +192,34 @@ impl Cache {
         Ok((disk, data.to_owned()))
     }
 
+    /// Lets segments of quotas go until they have room for so many bytes.
+    fn make_quota_room(&self, bytes: u64, charges: Charges) -> Result<()> {
+        let quotas = &self.inner.quotas;
+        let data: Vec<&Path> = self.inner.disks.in_use().map(|(_, data)| data).collect();
+        for at in charges.positions() {
+            let Some(quota) = quotas.all().get(at) else { continue };
+            let limit = (at, quota.bytes_max.saturating_sub(bytes));
+            let taken = room::shrink_quota(&data, quotas, limit, &self.inner.counting);
+            if taken + bytes > quota.bytes_max {
+                let name = &quota.name;
+                let [bytes, most, taken] = [bytes, quota.bytes_max, taken].map(size);
+                let text =
+                    format!("the quota {name} has no room for {bytes}: of {most} it has {taken}");
+                return Err(Error::new(ErrorKind::LimitReached, text).with_advice(
+                    "let the quota have more bytes, or end pins (`farroot cache unpin`)",
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Lets segments go until there is room for so many bytes on a disk.
-    fn make_room(&self, data: &Path, bytes: u64) -> Result<()> {
+    fn make_room(&self, data: &Path, bytes: u64, charges: Charges) -> Result<()> {
+        self.make_quota_room(bytes, charges)?;
         let config = &self.inner.config;
         room::shrink(&[data], config.bytes_max.saturating_sub(bytes), &self.inner.counting);
-        let taken: u64 = room::segments(data).iter().map(|found| found.held.bytes).sum();
+        let found = room::segments(data, &self.inner.quotas);
+        let taken: u64 = found.iter().map(|found| found.held.bytes).sum();
         let (free, all) = place::free_bytes(data).map_err(|error| Error::from_io(&error))?;
         let floor = (all / 10).min(config.free_bytes_min);
         if taken + bytes <= config.bytes_max && floor + bytes <= free {

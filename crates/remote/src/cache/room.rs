@@ -2,18 +2,20 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::content::{PIN, lock_alone, numbers, segment_path};
+use super::content::{HeldContent, PIN, lock_alone, make_folder, numbers, segment_path};
 use super::counters::Counting;
 use super::disks::{DiskNumber, Disks};
-use super::evict::{self, Held, MISSES_MAX};
+use super::evict::{self, Budget, Held, JointDecision, MISSES_MAX, Scope};
 use super::format::ContentId;
+use super::quota::{AskedCharges, Charges, Quotas, decided, has_bytes};
+use super::recompressed::recompressed_id;
 use super::replica_files::FoundReplica;
 use super::segment::{SEGMENT_BYTES, UNFINISHED, index_path, read_header};
 use super::settings::CacheConfig;
@@ -36,22 +38,93 @@ const STATE: &str = "state";
 pub struct Rooms {
     disks: Arc<Disks>,
     config: CacheConfig,
+    counting: Arc<Counting>,
     rooms: BTreeMap<DiskNumber, CacheDiskRoom>,
+    quotas: Quotas,
+    quota_rooms: Vec<QuotaRoom>,
+}
+
+/// Bytes that are to come.
+#[derive(Debug, Clone, Copy)]
+pub struct Newcomer<'a> {
+    pub content: &'a HeldContent,
+    pub charges: Charges,
+    pub bytes: u64,
+}
+
+/// The room on one disk.
+#[derive(Debug)]
+struct CacheDiskRoom {
+    data: PathBuf,
+    config: CacheConfig,
+    /// Bytes that are free below the cap and above the floor; `None` before the first look.
+    free: Option<u64>,
+    /// Bytes that may be added before the next look.
+    granted: u64,
+    /// What was refused since then.
+    refused: Vec<Refusal>,
+}
+
+/// A content that has found no room.
+#[derive(Debug, Clone, Copy)]
+struct Refusal {
+    content: ContentId,
+    charges: Charges,
+    by: Scope,
+}
+
+/// The room of one quota.
+#[derive(Debug, Default)]
+struct QuotaRoom {
+    /// Bytes that may be added before the next look.
+    granted: u64,
+    /// The segment behind which the hand stands.
+    hand: (u64, String),
+    /// Refused bytes that the state on the disk does not have so far.
+    refused_bytes: u64,
+}
+
+/// The state that processes share.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct State {
+    /// The segment behind which the hand stands, by when it was begun and its path.
+    hand: (u64, String),
+    /// How often a content was missed, the latest last.
+    misses: Vec<(String, u32)>,
+    /// Bytes that quotas have refused, by the quota's name on the disk.
+    #[serde(default)]
+    refused: BTreeMap<String, u64>,
+}
+
+/// A segment on the disk.
+#[derive(Debug)]
+pub struct Found {
+    pub path: PathBuf,
+    pub begun: u64,
+    pub held: Held,
 }
 
 impl Found {
     fn of_replica(FoundReplica { path, begun, held }: FoundReplica) -> Self {
         Found { path, begun, held }
     }
+
+    /// Its place in the order of all segments.
+    fn place(&self) -> (u64, String) {
+        (self.begun, self.path.to_string_lossy().into_owned())
+    }
 }
 
 impl Rooms {
     pub fn new(disks: Arc<Disks>, config: CacheConfig, counting: &Arc<Counting>) -> Self {
         let room = |(number, data): (DiskNumber, &Path)| {
-            (number, CacheDiskRoom::new(data.to_owned(), config.clone(), counting.clone()))
+            (number, CacheDiskRoom::new(data.to_owned(), config.clone()))
         };
         let rooms = disks.in_use().map(room).collect();
-        Rooms { disks, config, rooms }
+        let counting = counting.clone();
+        let quotas = Quotas::new(&config.quotas);
+        let quota_rooms = quotas.all().iter().map(|_| QuotaRoom::default()).collect();
+        Rooms { disks, config, counting, rooms, quotas, quota_rooms }
     }
 
     /// Whether the bytes of a file go that are cached with another codec.
@@ -61,18 +134,57 @@ impl Rooms {
 
     /// Its file has been opened again: that is a reason to look again.
     pub fn reconsider(&mut self, content: &ContentId) {
-        self.rooms.values_mut().for_each(|room| room.refused.retain(|refused| refused != content));
+        let is_other = |refusal: &Refusal| refusal.content != *content;
+        self.rooms.values_mut().for_each(|room| room.refused.retain(is_other));
     }
 
-    /// The disk to which so many bytes of a content may be added now: the wanted one where it has
-    /// room, else that with most room. Segments may go for it.
-    pub fn admits(
-        &mut self,
-        content: &ContentId,
-        wanted: Option<DiskNumber>,
-        bytes: u64,
-        now: u64,
-    ) -> Option<DiskNumber> {
+    /// The quotas that bytes of a content are charged to, of which nothing may be here so far. The
+    /// bytes of a file and its parts with another codec, which have `original`, are charged alike.
+    pub fn charges(
+        &self,
+        content: &HeldContent,
+        original: Option<&HeldContent>,
+        asked: AskedCharges,
+    ) -> Charges {
+        if self.quotas.is_empty() {
+            return Charges::default();
+        }
+        let kept = |content: &HeldContent| content.charges().or_else(|| self.kept(content.id()));
+        let of_other_form = || match original {
+            Some(original) => kept(original),
+            None => self.kept(&recompressed_id(content.id())),
+        };
+        decided(kept(content).or_else(of_other_form), asked)
+    }
+
+    /// The charges of the bytes of a content that are here; `None` where none are.
+    fn kept(&self, content: &ContentId) -> Option<Charges> {
+        kept_charges(&self.quotas, &self.disks.folders(content))
+    }
+
+    /// Notes on a disk what a content is charged to, before bytes of it come there.
+    ///
+    /// # Errors
+    /// An error of the disk.
+    pub fn charge(&self, new: Newcomer<'_>, number: DiskNumber) -> io::Result<()> {
+        if self.quotas.is_empty() || new.content.is_charged_on(number, new.charges) {
+            return Ok(());
+        }
+        let folder = self.disks.folder(number, new.content.id());
+        if !new.charges.is_empty() || has_bytes(&folder) {
+            make_folder(&folder)?;
+            self.quotas.note(&folder, new.charges)?;
+        }
+        new.content.note_charges_on(number, new.charges);
+        Ok(())
+    }
+
+    /// The disk to which bytes of a content may be added now: the one that its last segment is on
+    /// where that has room, else that with most room. Segments may go for it. `None` where no disk
+    /// or a quota of it has no room.
+    pub fn admits(&mut self, new: Newcomer<'_>, now: u64) -> Option<DiskNumber> {
+        let Newcomer { content, bytes, .. } = new;
+        let wanted = content.disk();
         let disks = &self.disks;
         // A disk that is gone looks like one without room.
         let is_there = |number| disks.is_writable(number, now) && disks.check(number).is_ok();
@@ -84,61 +196,263 @@ impl Rooms {
         if let Some(at) = order.iter().position(|(n, free)| Some(*n) == wanted && *free >= bytes) {
             order[..=at].rotate_right(1);
         }
+        let mut refused_by = None;
         for (number, _) in order {
-            match self.rooms.get_mut(&number)?.admits(content, bytes, now) {
-                Ok(true) => return Some(number),
-                Ok(false) => {}
+            match self.admits_on(number, new, now) {
+                Ok(None) => return Some(number),
+                Ok(Some(by)) => refused_by = Some(by),
                 Err(error) => self.disks.note_failed_write(number, &error, now),
             }
+            if matches!(refused_by, Some(Scope::Quota(_))) {
+                // It has no room on any disk.
+                break;
+            }
+        }
+        if let Some(Scope::Quota(at)) = refused_by
+            && let Some(room) = self.quota_rooms.get_mut(at)
+        {
+            room.refused_bytes += bytes;
         }
         None
     }
 
-    /// So many bytes were added to a disk.
-    pub fn grown(&mut self, number: DiskNumber, bytes: u64) {
+    /// What refuses bytes on a disk; `None` where they may be added now. Segments may go for it.
+    ///
+    /// # Errors
+    /// An error of the disk.
+    fn admits_on(
+        &mut self,
+        number: DiskNumber,
+        new: Newcomer<'_>,
+        now: u64,
+    ) -> io::Result<Option<Scope>> {
+        let Newcomer { content, charges, bytes } = new;
+        let is_granted = |at: usize| self.quota_rooms.get(at).is_none_or(|q| bytes <= q.granted);
+        let are_granted = charges.positions().all(is_granted);
+        let Some(room) = self.rooms.get(&number) else { return Ok(Some(Scope::Disk(number))) };
+        if bytes <= room.granted && are_granted {
+            return Ok(None);
+        }
+        // Refused once, refused until something has changed: one look for each open, not for each
+        // basket.
+        let content = *content.id();
+        let is_it = |old: &&Refusal| old.content == content && old.charges == charges;
+        if let Some(refusal) = room.refused.iter().find(is_it) {
+            return Ok(Some(refusal.by));
+        }
+        let refused_by = self.look(number, new, now)?;
+        if let Some(room) = self.rooms.get_mut(&number) {
+            match refused_by {
+                Some(by) => room.refused.push(Refusal { content, charges, by }),
+                None => room.refused.clear(),
+            }
+        }
+        Ok(refused_by)
+    }
+
+    /// So many bytes of a content were added to a disk.
+    pub fn grown(&mut self, number: DiskNumber, new: Newcomer<'_>, bytes: u64) {
+        new.content.set_charges(new.charges);
         self.rooms.get_mut(&number).into_iter().for_each(|room| room.grown(bytes));
+        for at in new.charges.positions() {
+            let room = self.quota_rooms.get_mut(at);
+            room.into_iter().for_each(|room| room.granted = room.granted.saturating_sub(bytes));
+        }
     }
 
     /// A write to a disk has failed.
     pub fn note_failed_write(&self, number: DiskNumber, error: &io::Error, now: u64) {
         self.disks.note_failed_write(number, error, now);
     }
-}
 
-/// The room on one disk.
-#[derive(Debug)]
-struct CacheDiskRoom {
-    data: PathBuf,
-    config: CacheConfig,
-    counting: Arc<Counting>,
-    /// Bytes that are free below the cap and above the floor; `None` before the first look.
-    free: Option<u64>,
-    /// Bytes that may be added before the next look.
-    granted: u64,
-    /// The contents that were refused since then.
-    refused: Vec<ContentId>,
-}
+    /// Looks at the segments, and decides: the one decision about room.
+    fn look(
+        &mut self,
+        number: DiskNumber,
+        new: Newcomer<'_>,
+        now: u64,
+    ) -> io::Result<Option<Scope>> {
+        let _locks = self.lock(number, new.charges)?;
+        let Some(room) = self.rooms.get(&number) else { return Ok(Some(Scope::Disk(number))) };
+        let data = room.data.clone();
+        notices::clean(&data);
+        let found = self.found(number, new.charges);
+        let held: Vec<Held> = found.iter().map(|found| found.held).collect();
+        let taken = Scope::Disk(number).bytes(&held);
+        if let Some(room) = self.rooms.get_mut(&number) {
+            room.measure(taken);
+        }
+        let mut state = load(&data);
+        let budgets = self.budgets(number, new, &found, &state);
+        let is_admitted_as_it_is = budgets.iter().all(|budget| budget.needed(&held) == 0);
+        if is_admitted_as_it_is {
+            self.grant(&budgets);
+            return Ok(None);
+        }
+        let key = place::content_folder(Path::new(""), new.content.id());
+        let key = key.to_string_lossy().into_owned();
+        let misses =
+            state.misses.iter().find(|(of, _)| *of == key).map_or(0, |(_, misses)| *misses);
+        let decision = evict::decide_jointly(&held, &budgets, misses, now);
+        let refused_by = self.execute(&decision, &budgets, &found, &mut state);
+        state.misses.retain(|(of, _)| *of != key);
+        if refused_by.is_some() {
+            state.misses.push((key, (misses + 1).min(MISSES_MAX)));
+        }
+        let surplus = state.misses.len().saturating_sub(MISSED_MAX);
+        state.misses.drain(..surplus);
+        save(&data, &state);
+        if refused_by.is_none() {
+            self.grant(&budgets);
+            let wanted = budgets.iter().find(|budget| budget.scope == Scope::Disk(number));
+            let room = self.rooms.get_mut(&number);
+            room.into_iter().for_each(|room| room.free = wanted.map(|budget| budget.wanted));
+        }
+        Ok(refused_by)
+    }
 
-/// The state that processes share.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct State {
-    /// The segment behind which the hand stands, by when it was begun and its path.
-    hand: (u64, String),
-    /// How often a content was missed, the latest last.
-    misses: Vec<(String, u32)>,
-}
+    /// The locks of all disks that a decision is about, in the order in which every process takes
+    /// them.
+    fn lock(&self, number: DiskNumber, charges: Charges) -> io::Result<Vec<File>> {
+        let is_of_it = |disk: &DiskNumber| *disk == number || !charges.is_empty();
+        let mut locks = Vec::new();
+        for (disk, data) in self.disks.in_use().filter(|(disk, _)| is_of_it(disk)) {
+            match lock(data) {
+                Ok(lock) => locks.push(lock),
+                Err(error) if disk == number => return Err(error),
+                // Another one, whose next write finds the fault.
+                Err(_) => {}
+            }
+        }
+        Ok(locks)
+    }
 
-/// A segment on the disk.
-#[derive(Debug)]
-pub struct Found {
-    pub path: PathBuf,
-    pub begun: u64,
-    pub held: Held,
+    /// The segments that a decision is about: those of a disk, and where there are quotas those of
+    /// all disks. What has to go of a quota that has become smaller goes.
+    fn found(&self, number: DiskNumber, charges: Charges) -> Vec<Found> {
+        let is_of_it = |disk: &DiskNumber| *disk == number || !charges.is_empty();
+        let mut found = Vec::new();
+        for (disk, data) in self.disks.in_use().filter(|(disk, _)| is_of_it(disk)) {
+            let mut of_disk = segments(data, &self.quotas);
+            of_disk.iter_mut().for_each(|found| found.held.disk = disk);
+            found.extend(of_disk);
+        }
+        sort(&mut found);
+        for at in charges.positions() {
+            let Some(quota) = self.quotas.all().get(at) else { continue };
+            let held: Vec<Held> = found.iter().map(|found| found.held).collect();
+            let mut goes = evict::surplus(&held, Scope::Quota(at), quota.bytes_max);
+            goes.sort_unstable();
+            for at in goes.into_iter().rev() {
+                if evict(&found[at], &self.counting) > 0 {
+                    found.remove(at);
+                }
+            }
+        }
+        found
+    }
+
+    /// The limits that new bytes have to respect: those of their quotas, and that of the disk.
+    fn budgets(
+        &self,
+        number: DiskNumber,
+        new: Newcomer<'_>,
+        found: &[Found],
+        state: &State,
+    ) -> Vec<Budget> {
+        let step = STEP_BYTES.min(self.config.bytes_max / 16);
+        let hand = |scope: Scope, behind: &(u64, String)| {
+            let own = found.iter().filter(|found| scope.has(&found.held));
+            own.filter(|found| found.place() <= *behind).count()
+        };
+        let mut budgets = Vec::new();
+        for at in new.charges.positions() {
+            let quota = self.quotas.all().get(at).zip(self.quota_rooms.get(at));
+            let Some((quota, room)) = quota else { continue };
+            let scope = Scope::Quota(at);
+            let wanted = new.bytes.max(step.min(quota.bytes_max / 16));
+            let hand = hand(scope, &room.hand);
+            let bytes_max = quota.bytes_max;
+            budgets.push(Budget { scope, bytes_max, wanted, lacking: 0, hand });
+        }
+        let data = self.rooms.get(&number).map_or(Path::new(""), |room| &room.data);
+        let scope = Scope::Disk(number);
+        budgets.push(Budget {
+            scope,
+            bytes_max: self.config.bytes_max,
+            wanted: new.bytes.max(step),
+            lacking: under_floor(data, self.config.free_bytes_min),
+            hand: hand(scope, &state.hand),
+        });
+        budgets
+    }
+
+    /// Does what was decided; returns what refuses the new bytes, if anything does.
+    fn execute(
+        &mut self,
+        decision: &JointDecision,
+        budgets: &[Budget],
+        found: &[Found],
+        state: &mut State,
+    ) -> Option<Scope> {
+        decision.aged.iter().for_each(|at| age(&found[*at].path, found[*at].held));
+        for (budget, hand) in budgets.iter().zip(&decision.hands) {
+            let mut own = found.iter().filter(|found| budget.scope.has(&found.held));
+            let last = hand.checked_sub(1).and_then(|at| own.nth(at));
+            let behind = match budget.scope {
+                Scope::Disk(_) => Some(&mut state.hand),
+                Scope::Quota(at) => self.quota_rooms.get_mut(at).map(|room| &mut room.hand),
+            };
+            if let (Some(last), Some(behind)) = (last, behind) {
+                *behind = last.place();
+            }
+        }
+        let evicted: Vec<Held> = {
+            let goes = decision.evicted.iter().map(|at| &found[*at]);
+            let freed = |found: &&Found| evict(found, &self.counting) > 0;
+            goes.filter(freed).map(|found| found.held).collect()
+        };
+        let held: Vec<Held> = found.iter().map(|found| found.held).collect();
+        // One may have been opened since.
+        let is_short = |budget: &&Budget| budget.scope.bytes(&evicted) < budget.needed(&held);
+        let short = budgets.iter().find(is_short).map(|budget| budget.scope);
+        decision.refused_by.or(short)
+    }
+
+    /// So much may be added before the next look.
+    fn grant(&mut self, budgets: &[Budget]) {
+        for budget in budgets {
+            let granted = match budget.scope {
+                Scope::Disk(number) => self.rooms.get_mut(&number).map(|room| &mut room.granted),
+                Scope::Quota(at) => self.quota_rooms.get_mut(at).map(|room| &mut room.granted),
+            };
+            granted.into_iter().for_each(|granted| *granted = budget.wanted);
+        }
+    }
+
+    /// Adds the bytes that quotas have refused to the state on the first disk.
+    pub fn save_refused(&mut self) {
+        if self.quota_rooms.iter().all(|room| room.refused_bytes == 0) {
+            return;
+        }
+        let Some((_, data)) = self.disks.in_use().next() else { return };
+        let Ok(_lock) = lock(data) else { return };
+        let mut state = load(data);
+        for (room, hash) in self.quota_rooms.iter_mut().zip(self.quotas.hashes()) {
+            let refused = std::mem::take(&mut room.refused_bytes);
+            if refused > 0 {
+                *state.refused.entry(hash.clone()).or_default() += refused;
+            }
+        }
+        // Of quotas that the settings no longer have nobody asks.
+        state.refused.retain(|hash, _| self.quotas.hashes().contains(hash));
+        save(data, &state);
+    }
 }
 
 impl CacheDiskRoom {
-    fn new(data: PathBuf, config: CacheConfig, counting: Arc<Counting>) -> Self {
-        CacheDiskRoom { data, config, counting, free: None, granted: 0, refused: Vec::new() }
+    fn new(data: PathBuf, config: CacheConfig) -> Self {
+        CacheDiskRoom { data, config, free: None, granted: 0, refused: Vec::new() }
     }
 
     /// Bytes that are free, as far as is known; looks where so many are wanted the first time.
@@ -149,8 +463,8 @@ impl CacheDiskRoom {
         match self.free {
             Some(free) => free,
             None => {
-                let taken = segments(&self.data).iter().map(|found| found.held.bytes).sum();
-                self.measure(taken)
+                let found = segments(&self.data, &Quotas::default());
+                self.measure(found.iter().map(|found| found.held.bytes).sum())
             }
         }
     }
@@ -163,95 +477,60 @@ impl CacheDiskRoom {
         *self.free.insert(below_cap.min(on_disk))
     }
 
-    /// Whether so many bytes of a content may be added now. Segments may go for it.
-    ///
-    /// # Errors
-    /// An error of the disk.
-    fn admits(&mut self, content: &ContentId, bytes: u64, now: u64) -> io::Result<bool> {
-        if bytes <= self.granted {
-            return Ok(true);
-        }
-        // Refused once, refused until something has changed: one look for each open, not for each
-        // basket.
-        if self.refused.contains(content) {
-            return Ok(false);
-        }
-        let is_admitted = self.look(content, bytes, now)?;
-        if !is_admitted {
-            self.refused.push(*content);
-        }
-        Ok(is_admitted)
-    }
-
     /// So many bytes were added.
     fn grown(&mut self, bytes: u64) {
         self.granted = self.granted.saturating_sub(bytes);
         self.free = self.free.map(|free| free.saturating_sub(bytes));
     }
+}
 
-    fn look(&mut self, content: &ContentId, bytes: u64, now: u64) -> io::Result<bool> {
-        let lock = FolderEntry::at(&self.data.join(LOCK)).and_then(|lock| lock.open_or_create())?;
-        lock.lock()?;
-        notices::clean(&self.data);
-        let found = segments(&self.data);
-        let taken: u64 = found.iter().map(|found| found.held.bytes).sum();
-        self.measure(taken);
-        let step = STEP_BYTES.min(self.config.bytes_max / 16);
-        let under_floor = under_floor(&self.data, self.config.free_bytes_min);
-        let wanted = bytes.max(step);
-        if taken + wanted <= self.config.bytes_max && under_floor == 0 {
-            self.granted = wanted;
-            return Ok(true);
-        }
-        let needed = (taken + wanted).saturating_sub(self.config.bytes_max).max(under_floor);
-        let mut state = self.load();
-        let key = place::content_folder(Path::new(""), content).to_string_lossy().into_owned();
-        let misses =
-            state.misses.iter().find(|(of, _)| *of == key).map_or(0, |(_, misses)| *misses);
-        let hand = found.partition_point(|f| {
-            (f.begun, &*f.path.to_string_lossy()) <= (state.hand.0, &*state.hand.1)
-        });
-        let held: Vec<Held> = found.iter().map(|found| found.held).collect();
-        let decision = evict::decide(&held, hand, needed, misses, now);
-        for at in &decision.aged {
-            age(&found[*at].path, held[*at]);
-        }
-        if let Some(last) = decision.hand.checked_sub(1).and_then(|at| found.get(at)) {
-            state.hand = (last.begun, last.path.to_string_lossy().into_owned());
-        }
-        let mut room = 0;
-        for at in decision.evicted {
-            room += evict(&found[at], &self.counting);
-        }
-        state.misses.retain(|(of, _)| *of != key);
-        let is_admitted = decision.admitted && room >= needed;
-        if !is_admitted {
-            state.misses.push((key, (misses + 1).min(MISSES_MAX)));
-        }
-        let surplus = state.misses.len().saturating_sub(MISSED_MAX);
-        state.misses.drain(..surplus);
-        self.save(&state);
-        if is_admitted {
-            self.granted = wanted;
-            self.free = Some(wanted);
-            self.refused.clear();
-        }
-        Ok(is_admitted)
-    }
+/// Waits for the other processes that decide about a disk.
+fn lock(data: &Path) -> io::Result<File> {
+    let lock = FolderEntry::at(&data.join(LOCK)).and_then(|lock| lock.open_or_create())?;
+    lock.lock()?;
+    Ok(lock)
+}
 
-    fn load(&self) -> State {
-        load(&self.data)
-    }
+fn save(data: &Path, state: &State) {
+    // Without it the hand begins anew, and misses are counted from none.
+    let write = || -> io::Result<()> {
+        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(data)?;
+        file.write_all(&serde_json::to_vec(state)?)?;
+        file.persist(data.join(STATE)).map(drop).map_err(|error| error.error)
+    };
+    let _ = write();
+}
 
-    fn save(&self, state: &State) {
-        // Without it the hand begins anew, and misses are counted from none.
-        let write = || -> std::io::Result<()> {
-            let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&self.data)?;
-            file.write_all(&serde_json::to_vec(state)?)?;
-            file.persist(self.data.join(STATE)).map(drop).map_err(|error| error.error)
-        };
-        let _ = write();
-    }
+/// Bytes that quotas have refused, by the quota's name on the disk.
+pub fn refused(data: &Path) -> BTreeMap<String, u64> {
+    load(data).refused
+}
+
+/// The charges of a content that has bytes in one of these folders; `None` where it has none.
+pub fn kept_charges(quotas: &Quotas, folders: &[PathBuf]) -> Option<Charges> {
+    let with_bytes = folders.iter().filter(|folder| has_bytes(folder));
+    with_bytes.map(|folder| quotas.of_folder(folder)).reduce(Charges::and)
+}
+
+/// Lets segments of a quota go until no more than so many bytes are charged to it; returns how many
+/// bytes are.
+pub fn shrink_quota(
+    data: &[&Path],
+    quotas: &Quotas,
+    limit: (usize, u64),
+    counting: &Counting,
+) -> u64 {
+    let (at, bytes_max) = limit;
+    let mut found: Vec<Found> = data.iter().flat_map(|data| segments(data, quotas)).collect();
+    sort(&mut found);
+    let held: Vec<Held> = found.iter().map(|found| found.held).collect();
+    let goes = evict::surplus(&held, Scope::Quota(at), bytes_max);
+    let freed: u64 = goes.into_iter().map(|at| evict(&found[at], counting)).sum();
+    Scope::Quota(at).bytes(&held).saturating_sub(freed)
+}
+
+fn sort(found: &mut [Found]) {
+    found.sort_by(|a, b| (a.begun, &a.path).cmp(&(b.begun, &b.path)));
 }
 
 fn load(data: &Path) -> State {
@@ -283,8 +562,9 @@ fn evict(found: &Found, counting: &Counting) -> u64 {
 /// Removes segments, the least used first, until no more than so many bytes are cached; returns how
 /// many bytes that frees.
 pub fn shrink(data: &[&Path], bytes_max: u64, counting: &Counting) -> u64 {
-    let mut found: Vec<Found> = data.iter().flat_map(|data| segments(data)).collect();
-    found.sort_by(|a, b| (a.begun, &a.path).cmp(&(b.begun, &b.path)));
+    let quotas = Quotas::default();
+    let mut found: Vec<Found> = data.iter().flat_map(|data| segments(data, &quotas)).collect();
+    sort(&mut found);
     let held: Vec<Held> = found.iter().map(|found| found.held).collect();
     let taken: u64 = held.iter().map(|held| held.bytes).sum();
     let goes = evict::shrink(&held, 0, taken.saturating_sub(bytes_max));
@@ -293,13 +573,13 @@ pub fn shrink(data: &[&Path], bytes_max: u64, counting: &Counting) -> u64 {
 
 /// Removes the segments that were last used before a time; returns how many bytes that frees.
 pub fn remove_unused(data: &Path, before: u64, counting: &Counting) -> u64 {
-    let found = segments(data);
+    let found = segments(data, &Quotas::default());
     let goes = found.iter().filter(|found| found.held.used < before && !found.held.stays);
     goes.map(|found| evict(found, counting)).sum()
 }
 
-/// All segments, in the order in which they were begun.
-pub fn segments(data: &Path) -> Vec<Found> {
+/// All segments, in the order in which they were begun, as charged to these quotas.
+pub fn segments(data: &Path, quotas: &Quotas) -> Vec<Found> {
     let mut found = Vec::new();
     for folder in place::content_folders(data) {
         let numbers = numbers(&folder);
@@ -309,6 +589,7 @@ pub fn segments(data: &Path) -> Vec<Found> {
             continue;
         }
         let stays = folder.join(PIN).exists() || lock_alone(&folder).is_none();
+        let first = found.len();
         found.extend(replica_files::found(&folder, stays).map(Found::of_replica));
         for number in numbers {
             let path = segment_path(&folder, number);
@@ -319,11 +600,13 @@ pub fn segments(data: &Path) -> Vec<Found> {
             let header = read_header(&file).ok();
             let usage = header.map(|header| header.usage).unwrap_or_default();
             let bytes = metadata.len() + index;
-            let held = Held { bytes, uses: usage.uses, used: usage.used, stays };
+            let held = Held { bytes, uses: usage.uses, used: usage.used, stays, ..Held::default() };
             found.push(Found { path, begun: header.map_or(0, |header| header.begun), held });
         }
+        let charges = quotas.of_folder(&folder);
+        found[first..].iter_mut().for_each(|found| found.held.charges = charges);
     }
-    found.sort_by(|a, b| (a.begun, &a.path).cmp(&(b.begun, &b.path)));
+    sort(&mut found);
     found
 }
 

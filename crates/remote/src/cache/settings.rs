@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::local::CacheLocal;
+use super::quota::CacheQuota;
 
 /// Which parts of read files are cached on the local disk, and when they are trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub struct CacheConfig {
     pub form: CacheForm,
     /// Which files of this machine's file systems (`FARROOT_CACHE_LOCAL`).
     pub local: CacheLocal,
+    /// Parts of the room that some files or identities may take.
+    pub quotas: Vec<CacheQuota>,
 }
 
 impl CacheConfig {
@@ -54,6 +57,7 @@ impl Default for CacheConfig {
             check: CacheCheck::Verify,
             form: CacheForm::Recompressed,
             local: CacheLocal::Off,
+            quotas: Vec::new(),
         }
     }
 }

@@ -15,7 +15,8 @@ use super::counters::Counting;
 use super::names::{Name, Names};
 use super::notices::Notices;
 use super::packing::Contents;
-use super::room::Rooms;
+use super::quota::AskedCharges;
+use super::room::{Newcomer, Rooms};
 use crate::clock::seconds_since_1970;
 
 /// Most bytes that wait for the disk; pieces that arrive while so many wait are not cached.
@@ -33,6 +34,19 @@ pub struct CacheWriter {
     thread: Option<JoinHandle<()>>,
 }
 
+/// A content that takes bytes, and the quotas that are named for them.
+#[derive(Debug, Clone)]
+pub struct Receiving {
+    pub content: Arc<HeldContent>,
+    pub asked: AskedCharges,
+}
+
+impl PartialEq for Receiving {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.content, &other.content) && self.asked == other.asked
+    }
+}
+
 /// Bytes of a file, by offset.
 type Pieces = Vec<(u64, Bytes)>;
 
@@ -46,7 +60,7 @@ pub struct PackedPart {
 }
 
 enum Job {
-    Record(Arc<HeldContent>, u64, Bytes),
+    Record(Receiving, u64, Bytes),
     Name(Name),
     Part(Contents, PackedPart),
     /// A range that is read with another codec.
@@ -77,14 +91,14 @@ impl CacheWriter {
     }
 
     /// Keeps bytes of a content, unless too many wait.
-    pub fn record(&self, content: Arc<HeldContent>, offset: u64, bytes: Bytes) {
+    pub fn record(&self, of: Receiving, offset: u64, bytes: Bytes) {
         let length = bytes.len() as u64;
         if self.waiting.load(Ordering::Relaxed) + length > WAITING_MAX {
-            content.note_refusal(true);
+            of.content.note_refusal(true);
             return self.counting.refused(length);
         }
         self.waiting.fetch_add(length, Ordering::Relaxed);
-        self.send(Job::Record(content, offset, bytes));
+        self.send(Job::Record(of, offset, bytes));
     }
 
     /// Keeps a part of a file, unless too many bytes wait.
@@ -176,22 +190,20 @@ impl Worker {
     }
 
     fn execute(&mut self, jobs: Vec<Job>) {
-        let mut pieces: Vec<(Arc<HeldContent>, Pieces)> = Vec::new();
+        let mut pieces: Vec<(Receiving, Pieces)> = Vec::new();
         let mut parts: Vec<(Contents, Vec<PackedPart>)> = Vec::new();
         for job in jobs {
             match job {
-                Job::Record(content, offset, bytes) => {
-                    let is_it =
-                        |(other, _): &&mut (Arc<HeldContent>, _)| Arc::ptr_eq(other, &content);
-                    match pieces.iter_mut().find(is_it) {
-                        Some((_, of)) => of.push((offset, bytes)),
-                        None => pieces.push((content, vec![(offset, bytes)])),
+                Job::Record(of, offset, bytes) => {
+                    match pieces.iter_mut().find(|(other, _)| *other == of) {
+                        Some((_, pieces)) => pieces.push((offset, bytes)),
+                        None => pieces.push((of, vec![(offset, bytes)])),
                     }
                 }
                 Job::Name(name) => self.names.keep(&name),
                 Job::Look(content) => content.end_look(),
                 Job::Leave(notices) => {
-                    pieces.drain(..).for_each(|(content, of)| self.write(content, &of));
+                    pieces.drain(..).for_each(|(of, pieces)| self.write(of, None, &pieces));
                     drop(notices);
                 }
                 Job::Use(content) => {
@@ -204,7 +216,7 @@ impl Worker {
                 },
                 Job::GiveUp(of, range) => self.give_up(of.original, &[range]),
                 Job::Flush(done) => {
-                    pieces.drain(..).for_each(|(content, of)| self.write(content, &of));
+                    pieces.drain(..).for_each(|(of, pieces)| self.write(of, None, &pieces));
                     parts.drain(..).for_each(|(of, parts)| self.write_parts(of, parts));
                     self.save();
                     let _ = done.send(());
@@ -212,7 +224,7 @@ impl Worker {
             }
         }
         // The originals of parts come before these.
-        pieces.drain(..).for_each(|(content, of)| self.write(content, &of));
+        pieces.drain(..).for_each(|(of, pieces)| self.write(of, None, &pieces));
         parts.drain(..).for_each(|(of, parts)| self.write_parts(of, parts));
         self.save_closed();
     }
@@ -228,7 +240,8 @@ impl Worker {
     /// Adds parts of a file with another codec, in place of its bytes.
     fn write_parts(&mut self, of: Contents, parts: Vec<PackedPart>) {
         let pieces: Pieces = parts.iter().map(|part| (part.at, part.bytes.clone())).collect();
-        self.write(of.recompressed.clone(), &pieces);
+        let receiving = Receiving { content: of.recompressed.clone(), asked: of.asked };
+        self.write(receiving, Some(&of.original), &pieces);
         let mut ranges = Vec::with_capacity(parts.len());
         for PackedPart { range, at, bytes } in parts {
             let length = range.end - range.start;
@@ -256,7 +269,9 @@ impl Worker {
         }
     }
 
-    fn write(&mut self, content: Arc<HeldContent>, pieces: &[(u64, Bytes)]) {
+    /// Adds bytes; `original` is the file's own content where they are not of that.
+    fn write(&mut self, of: Receiving, original: Option<&HeldContent>, pieces: &[(u64, Bytes)]) {
+        let Receiving { content, asked } = of;
         let bytes: u64 = pieces.iter().map(|(_, piece)| piece.len() as u64).sum();
         self.waiting.fetch_sub(bytes, Ordering::Relaxed);
         let now = seconds_since_1970();
@@ -264,15 +279,18 @@ impl Worker {
         if new == 0 {
             return;
         }
-        let Some(disk) = self.rooms.admits(content.id(), content.disk(), new, now) else {
+        let charges = self.rooms.charges(&content, original, asked);
+        let newcomer = Newcomer { content: &content, charges, bytes: new };
+        let Some(disk) = self.rooms.admits(newcomer, now) else {
             content.note_refusal(true);
             return self.counting.refused(new);
         };
-        match content.add(pieces, disk, now) {
+        let charged = self.rooms.charge(newcomer, disk);
+        match charged.and_then(|()| content.add(pieces, disk, now)) {
             Ok(grown) => {
                 content.note_refusal(false);
                 self.counting.stored(new);
-                self.rooms.grown(disk, grown);
+                self.rooms.grown(disk, newcomer, grown);
                 self.save_later(content);
             }
             Err(error) => {
@@ -285,6 +303,7 @@ impl Worker {
 
     fn save(&mut self) {
         self.unsaved.drain(..).for_each(|content| save(&content));
+        self.rooms.save_refused();
     }
 }
 

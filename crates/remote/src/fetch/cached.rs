@@ -10,7 +10,7 @@ use scheduler::{FileId, Time};
 use super::command::WantedForm;
 use crate::address::{Address, Identify};
 use crate::cache::notices::Notices;
-use crate::cache::{Cache, CacheEntry, CacheMode};
+use crate::cache::{Cache, CacheEntry, CacheMode, Charges};
 use crate::origin::FileOrigin;
 
 /// Where a want is read, and which range there.
@@ -111,6 +111,8 @@ pub struct CacheOpen {
     pub loaded: Option<CacheEntry>,
     /// The first bytes, from the cache, where the entry is trusted without a request.
     pub believed: Option<Bytes>,
+    /// The quotas of who reads the file.
+    pub charges: Charges,
 }
 
 /// A range that waits for the origin.
@@ -140,6 +142,8 @@ pub struct Cached {
     /// All places that the caller has named for it.
     pub origin: FileOrigin,
     pub identify: Option<Identify>,
+    /// The quotas of who reads the file.
+    pub charges: Charges,
     pub entry: Option<CacheEntry>,
     /// The entry that was loaded before the open was answered.
     pub loaded: Option<CacheEntry>,
@@ -172,12 +176,13 @@ pub struct Cached {
 
 impl Cached {
     pub fn new(open: CacheOpen) -> Self {
-        let CacheOpen { cache, asked, origin, identify, found, loaded, .. } = open;
+        let CacheOpen { cache, asked, origin, identify, found, loaded, charges, .. } = open;
         Cached {
             cache,
             asked,
             origin,
             identify,
+            charges,
             entry: found,
             loaded,
             is_confirmed: false,
@@ -350,6 +355,7 @@ mod tests {
             found: None,
             loaded: None,
             believed: None,
+            charges: Charges::default(),
         });
         for (index, range) in ranges.iter().enumerate() {
             assert_eq!(cached.leave(range, 0, index), Via::Origin);

@@ -396,7 +396,8 @@ impl Fetcher {
             return None;
         }
         let origin = self.cached_origin(&locations.urls);
-        let found = cache.find(&origin);
+        let charges = locations.charges;
+        let found = cache.find(&origin).map(|entry| entry.charged_to(charges));
         let is_it = |entry: &CacheEntry| info.is_none_or(|info| entry.info == *info);
         // To look at a file of this machine costs little, and shows that it was replaced.
         let may_believe = locations.cache_use != CacheUse::Verified && !origin.is_local();
@@ -407,7 +408,16 @@ impl Fetcher {
         let loaded = found.clone();
         let found = found.filter(|entry| believed.is_some() || (info.is_some() && is_it(entry)));
         let identify = locations.identify;
-        Some(Box::new(CacheOpen { cache, asked, origin, identify, found, loaded, believed }))
+        Some(Box::new(CacheOpen {
+            cache,
+            asked,
+            origin,
+            identify,
+            found,
+            loaded,
+            believed,
+            charges,
+        }))
     }
 }
 

@@ -18,6 +18,7 @@ use mutex::{Mutex, MutexGuard};
 use super::disks::{DiskNumber, Disks};
 use super::extents::{Extents, RecordPlace};
 use super::format::{ContentId, DATA_BYTES_MAX, Record, decode_record};
+use super::quota::Charges;
 use super::segment::Segment;
 use crate::source::buffers::Buffers;
 use crate::source::held::HeldBytes;
@@ -50,6 +51,15 @@ pub struct HeldContent {
     is_refused: AtomicBool,
     /// The writer thread has still to read the records that other processes have added.
     is_looked_for: AtomicBool,
+    charged: Mutex<Charged>,
+}
+
+/// The quotas that a content is charged to, as far as this process knows.
+#[derive(Debug, Default)]
+struct Charged {
+    charges: Option<Charges>,
+    /// The disks where these are noted.
+    noted: BTreeMap<DiskNumber, Charges>,
 }
 
 #[derive(Debug, Default)]
@@ -78,6 +88,7 @@ impl HeldContent {
             is_over: AtomicBool::new(false),
             is_refused: AtomicBool::new(false),
             is_looked_for: AtomicBool::new(false),
+            charged: Mutex::default(),
         };
         content.refresh();
         content
@@ -141,6 +152,26 @@ impl HeldContent {
     /// Notes whether the latest bytes were not cached.
     pub fn note_refusal(&self, is_refused: bool) {
         self.is_refused.store(is_refused, Ordering::Relaxed);
+    }
+
+    /// The quotas that bytes of it are charged to; `None` where none have come in here.
+    pub fn charges(&self) -> Option<Charges> {
+        self.charged.lock().charges
+    }
+
+    /// Whether these charges are noted on a disk.
+    pub fn is_charged_on(&self, disk: DiskNumber, charges: Charges) -> bool {
+        self.charged.lock().noted.get(&disk) == Some(&charges)
+    }
+
+    /// These charges were noted on a disk.
+    pub fn note_charges_on(&self, disk: DiskNumber, charges: Charges) {
+        self.charged.lock().noted.insert(disk, charges);
+    }
+
+    /// Bytes have come in that are charged to these.
+    pub fn set_charges(&self, charges: Charges) {
+        self.charged.lock().charges = Some(charges);
     }
 
     /// Marks a refresh by the writer thread as pending; false if one is pending already.

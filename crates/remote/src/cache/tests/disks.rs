@@ -24,7 +24,7 @@ fn fill(cache: &Cache, entry: &CacheEntry, mebibytes: std::ops::Range<u64>) {
 /// Bytes of the segments in a folder.
 fn taken(folder: &Path) -> u64 {
     let data = folder.join("farroot-cache/v2");
-    room::segments(&data).iter().map(|found| found.held.bytes).sum()
+    room::segments(&data, &Quotas::default()).iter().map(|found| found.held.bytes).sum()
 }
 
 fn large(cache: &Cache, place: &str) -> CacheEntry {

@@ -157,7 +157,7 @@ fn what_is_damaged_is_never_handed_on() {
     let right = Some(Bytes::from_static(b"packed"));
     assert_eq!(read_part(&entry, &range), right);
     drop(one);
-    let segments = room::segments(&place::claim(folder.path()).unwrap());
+    let segments = room::segments(&place::claim(folder.path()).unwrap(), &Quotas::default());
     let [segment] = &segments[..] else { panic!("{segments:?}") };
     let whole = fs::read(&segment.path).unwrap();
     let index = fs::read(segment::index_path(&segment.path)).unwrap();

@@ -7,6 +7,7 @@ use super::*;
 mod disks;
 mod forms;
 mod local;
+mod quotas;
 
 fn config(folder: &Path, bytes_max: u64) -> CacheConfig {
     CacheConfig {

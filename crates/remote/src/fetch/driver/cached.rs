@@ -278,6 +278,7 @@ impl Driver {
         let head = head.map(|(_, bytes)| &bytes[..]).unwrap_or_default();
         cached.origin = cached.origin.exposed(file.exposure.is_exposed());
         let entry = cached.cache.adopt(&cached.origin, &at, info, head, cached.identify);
+        let entry = entry.map(|entry| entry.charged_to(cached.charges));
         let is_same = |entry: &CacheEntry| {
             cached.entry.as_ref().is_some_and(|e| e.content.id() == entry.content.id())
         };
