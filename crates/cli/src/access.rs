@@ -66,6 +66,11 @@ impl AccessFile {
 }
 
 impl IssuerTable {
+    /// Its name in rules.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     pub fn settings(&self) -> IssuerSettings {
         let IssuerTable { name, url, audience, base, keys } = self;
         IssuerSettings {

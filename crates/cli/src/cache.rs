@@ -13,6 +13,7 @@ use remote::parse_bytes;
 use remote::report::size;
 
 use crate::outcome::Outcome;
+use crate::quotas;
 use crate::reading::with_config;
 use crate::site::SiteFile;
 use crate::table::{lines_of_json, table, text};
@@ -161,7 +162,12 @@ pub fn run(arguments: &CacheArguments) -> Outcome {
             let totals = cache.totals();
             match json {
                 true => lines_of_json(&mut out, std::iter::once(serde_json::to_string(&totals)))?,
-                false => writeln!(out, "{}", described(&totals))?,
+                false => {
+                    writeln!(out, "{}", described(&totals))?;
+                    for quota in &totals.quotas {
+                        writeln!(out, "{}", quotas::described(quota))?;
+                    }
+                }
             }
         }
         CacheVerb::Stat { file: Some(file), json } => {

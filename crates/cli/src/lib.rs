@@ -22,6 +22,7 @@ mod plugin;
 #[cfg(test)]
 mod promises;
 mod proxy;
+mod quotas;
 mod reading;
 mod run;
 mod serve;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use ::serve::{ClusterSettings, Config, Content, Forwarding, Limits, Origin, Protection, Server};
 use clap::Args;
+use remote::cache::Cache;
 use remote::display::shown_lines;
 use sd_notify::NotifyState;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -15,6 +16,7 @@ use tracing::{error, info, warn};
 
 use crate::log::{self, LogFormat};
 use crate::outcome::{Failure, Outcome};
+use crate::quotas;
 use crate::reading::ended;
 use crate::run::random_text;
 use crate::serve::ProtectionArguments;
@@ -297,6 +299,11 @@ fn checked(config: &Config, forwards: &str) -> Outcome {
     let Config { address, port, .. } = config;
     Server::check(config).map_err(|error| format!("a proxy could not start: {error}"))?;
     println!("a proxy could start on {address}, port {port}: {forwards}");
+    let Content::Far(far) = &config.content else { return Ok(()) };
+    let cache = Cache::of(&far.settings.cache)?.filter(|_| !far.settings.cache.quotas.is_empty());
+    for quota in cache.iter().flat_map(|cache| cache.totals().quotas) {
+        println!("{}", quotas::described(&quota));
+    }
     Ok(())
 }
 

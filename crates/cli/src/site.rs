@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ::serve::{ClusterSettings, Nodes, Origin, OriginCredential, Protection};
-use remote::cache::CacheLocal;
+use remote::cache::{CacheLocal, CacheQuota};
 use remote::settings::Setting;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::access::{IssuerTable, RuleTable, read_toml};
 use crate::log::LogFormat;
+use crate::quotas::QuotaTable;
 
 /// How long the answer of an origin about a client's token counts.
 const ANSWER_KEPT: Duration = Duration::from_secs(300);
@@ -36,6 +37,8 @@ pub struct SiteFile {
     issuer: Vec<IssuerTable>,
     #[serde(default)]
     rule: Vec<RuleTable>,
+    #[serde(default)]
+    quota: Vec<QuotaTable>,
     token: Option<PathBuf>,
     users: Option<PathBuf>,
     pub connections: Option<usize>,
@@ -208,12 +211,17 @@ impl SiteFile {
         Ok(())
     }
 
-    /// Puts the settings of the file into those of the process. A variable that is set counts more.
+    /// Puts the settings and quotas of the file into those of the process. A variable that is set
+    /// counts more.
     ///
     /// # Errors
-    /// A text that names the setting and its values.
+    /// A text that names the setting and its values, or the fault of a quota.
     pub fn apply(&self, config: &mut remote::Config) -> Result<(), String> {
         let named = |error: remote::Error| format!("{}: {error}", self.path.display());
+        let issuers: Vec<&str> = self.issuer.iter().map(IssuerTable::name).collect();
+        let quotas = self.quota.iter().map(|quota| quota.quota(&issuers));
+        let quotas: Result<Vec<CacheQuota>, String> = quotas.collect();
+        config.cache.quotas = quotas.map_err(|why| format!("{}: {why}", self.path.display()))?;
         for (name, value) in &self.settings {
             let setting = Setting::named(name).map_err(named)?;
             if std::env::var_os(setting.variable()).is_some() {
@@ -276,6 +284,52 @@ mod tests {
         assert_eq!(folders, ["/ssd1", "/ssd2"].map(Path::new));
         let site = read("[settings]\ncache_folder = ['/ssd1', 2]\n").unwrap();
         assert!(site.apply(&mut config).is_err());
+    }
+
+    #[test]
+    fn a_cache_has_quotas_of_files_and_of_readers() {
+        let issuer = "[[issuer]]\nname = 'cms'\nurl = 'https://i'\naudience = ['https://me']\n";
+        let text = "[[quota]]\npath = 'root://eos.cern.ch//eos/user/*'\nbytes = '500 GB'\n\
+                    [[quota]]\nuser = 'alice'\nbytes = 0\n\
+                    [[quota]]\ngroup = '/cms'\nbytes = 1000\n\
+                    [[quota]]\ngroup = 'cms:/cms/uscms'\nbytes = '2 kB'\n\
+                    [[quota]]\nsubject = 'cms:ada'\nbytes = '1 GiB'\n";
+        let mut config = remote::Config::default();
+        read(&format!("{issuer}{text}")).unwrap().apply(&mut config).unwrap();
+        let quotas = config.cache.quotas.iter();
+        let quotas: Vec<(&str, u64)> = quotas.map(|one| (&*one.name, one.bytes_max)).collect();
+        let wanted = [
+            ("root://eos.cern.ch//eos/user", 500_000_000_000),
+            ("user:alice", 0),
+            ("group:cms:/cms", 1000),
+            ("group:cms:/cms/uscms", 2000),
+            ("subject:cms:ada", 1 << 30),
+        ];
+        assert_eq!(quotas, wanted);
+        let is_of_files = |one: &CacheQuota| one.place.is_some();
+        assert_eq!(config.cache.quotas.iter().filter(|one| is_of_files(one)).count(), 1);
+        let error = read(text).unwrap().apply(&mut config).unwrap_err();
+        assert!(error.contains("site.toml") && error.contains("ISSUER:/cms"), "{error}");
+    }
+
+    #[test]
+    fn a_fault_of_a_quota_is_named_with_its_line() {
+        for (text, line, why) in [
+            ("user = 'a'\nbytes = '5 parsecs'", 3, "5 parsecs"),
+            ("user = 'a'\nbytes = -1", 3, "-1"),
+            ("user = 'a'\nbytes = true", 3, "a size as"),
+            ("user = 'a'\nbyte = '5 GB'", 3, "unknown field `byte`"),
+            ("user = 'a'", 1, "missing field `bytes`"),
+            ("bytes = '5 GB'", 1, "one of `path`, `user`"),
+            ("user = 'a'\npath = '*'\nbytes = '5 GB'", 1, "one of `path`, `user`"),
+        ] {
+            let error = read(&format!("[[quota]]\n{text}\n")).unwrap_err();
+            let is_named = error.contains("site.toml") && error.contains(&format!("line {line},"));
+            assert!(is_named && error.contains(why), "{text}: {error}");
+        }
+        let site = read("[[quota]]\npath = 'root://h//a/../b'\nbytes = '5 GB'\n").unwrap();
+        let error = site.apply(&mut remote::Config::default()).unwrap_err();
+        assert!(error.contains("the path of a quota") && error.contains("site.toml"), "{error}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use remote::address::{CacheUse, split_object};
-use remote::cache::Replica;
+use remote::cache::{Charges, Replica};
 use remote::source::diagnose::Finding;
 use remote::source::network::{Network, Tcp};
 use remote::{Config, Error, ErrorKind, Remote, Result, fetch, report};
@@ -101,6 +101,16 @@ impl Engine {
     pub fn guarded(&self, gate: Arc<dyn Gate>) -> Engine {
         let session = self.inner.session.guarded(gate);
         Engine { inner: Arc::new(Inner { session, watches: Arc::default(), runtime: None }) }
+    }
+
+    /// The same engine for a reader whose cached bytes are charged to these quotas. Its watched
+    /// files are shared with readers of the same quotas alone. It ends with the engine that it is
+    /// made of.
+    #[must_use]
+    pub fn charged_to(&self, charges: Charges) -> Engine {
+        let session = self.inner.session.charged_to(charges);
+        let watches = self.inner.watches.clone();
+        Engine { inner: Arc::new(Inner { session, watches, runtime: None }) }
     }
 
     #[cfg(feature = "select")]

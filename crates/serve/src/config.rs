@@ -8,7 +8,7 @@ use remote::credentials::Environment;
 
 use super::connections::Door;
 use super::far::Forwarding;
-use super::guard::{self, Guard, Protection};
+use super::guard::{self, Guard, GuardedFiles, Protection};
 use super::limits::{Limits, descriptors};
 use super::origin::Origin;
 use super::shaped::Shape;
@@ -80,8 +80,13 @@ impl Config {
             Content::Folder { .. } => Environment::of_process(),
             Content::Far(far) => far.settings.credential_store.environment().clone(),
         };
-        let is_far = matches!(self.content, Content::Far(_));
-        let guard = Guard::new(&self.protection, is_far, environment)?;
+        let served = match &self.content {
+            Content::Folder { .. } => GuardedFiles::default(),
+            Content::Far(far) => {
+                GuardedFiles { is_far: true, quotas: far.settings.cache.quotas.clone() }
+            }
+        };
+        let guard = Guard::new(&self.protection, served, environment)?;
         let is_writable = matches!(self.content, Content::Folder { writable: true, .. });
         if is_writable && guard.has_rules() {
             let message =

@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use remote::address::Address;
+use remote::cache::Charges;
 use remote::{Algorithm, Checksum};
 
 use super::access::ServedPlace;
@@ -190,7 +191,7 @@ impl Files {
                 guest.may_read(&name.in_folder())?;
                 let path = folder.real_path(&guest.client, name.path).await?;
                 let address = Address::local(Path::new(&path)).map_err(io::Error::other)?;
-                Ok(AskedAddress { address, lent: None, now: None })
+                Ok(AskedAddress { address, lent: None, now: None, charges: Charges::default() })
             }
             Files::Far(far) => far.address(guest, name).await,
         }

@@ -9,6 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{AUTHORIZATION, HeaderMap};
 use mutex::Mutex;
+use remote::cache::{CacheQuota, Charges};
 use remote::clock::seconds_since_1970;
 use remote::credentials::Environment;
 use rustls::ServerConfig;
@@ -18,8 +19,8 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio_rustls::TlsAcceptor;
 
 use super::access::{
-    AccessRule, AccessRules, Bearer, DocumentFetch, Issuer, IssuerSettings, Proved, ReaderLists,
-    ServedPlace, TokenFault, UncheckedToken, Visitor,
+    AccessRule, AccessRules, Bearer, DocumentFetch, Issuer, IssuerSettings, Proved, QuotaReaders,
+    ReaderLists, ServedPlace, TokenFault, UncheckedToken, Visitor,
 };
 use super::stream::Stream;
 
@@ -65,10 +66,18 @@ impl Protection {
 pub struct Guard(Arc<GuardFiles>);
 
 struct GuardFiles {
-    /// The files are those of a proxy.
-    is_far: bool,
+    served: GuardedFiles,
     fetch: DocumentFetch,
     state: Mutex<Arc<GuardState>>,
+}
+
+/// The files that are served, as far as a guard has to know.
+#[derive(Debug, Clone, Default)]
+pub struct GuardedFiles {
+    /// They are those of a proxy.
+    pub is_far: bool,
+    /// The quotas of its cache.
+    pub quotas: Vec<CacheQuota>,
 }
 
 /// The content of the files.
@@ -80,6 +89,7 @@ struct GuardState {
     users: Vec<SecretString>,
     issuers: Vec<Issuer>,
     rules: AccessRules,
+    quota_readers: QuotaReaders,
 }
 
 impl Guard {
@@ -89,12 +99,12 @@ impl Guard {
     /// A file cannot be read or is malformed; there is something to protect and no TLS.
     pub fn new(
         protection: &Protection,
-        is_far: bool,
+        served: GuardedFiles,
         environment: Environment,
     ) -> io::Result<Self> {
-        let state = Mutex::new(Arc::new(GuardState::read(protection, is_far, None)?));
+        let state = Mutex::new(Arc::new(GuardState::read(protection, &served, None)?));
         let fetch = DocumentFetch::new(environment);
-        Ok(Guard(Arc::new(GuardFiles { is_far, fetch, state })))
+        Ok(Guard(Arc::new(GuardFiles { served, fetch, state })))
     }
 
     /// Reads the files again, by another protection if there is one. Connections stay; their next
@@ -106,7 +116,7 @@ impl Guard {
     pub fn reload(&self, protection: Option<&Protection>) -> io::Result<()> {
         let before = self.state();
         let protection = protection.unwrap_or(&before.protection);
-        let state = GuardState::read(protection, self.0.is_far, Some(&before))?;
+        let state = GuardState::read(protection, &self.0.served, Some(&before))?;
         *self.0.state.lock() = Arc::new(state);
         Ok(())
     }
@@ -153,6 +163,12 @@ impl Guard {
         let state = self.state();
         let decided = state.rules.decide(visitor, place, &state.issuers, seconds_since_1970());
         decided.map_err(|denial| Error::new(ErrorKind::PermissionDenied, denial))
+    }
+
+    /// The quotas of the cache that a client's bytes are charged to.
+    pub fn charges(&self, visitor: &Visitor) -> Charges {
+        let state = self.state();
+        state.quota_readers.charges(visitor, &state.issuers, seconds_since_1970())
     }
 
     /// The stream within TLS.
@@ -250,9 +266,10 @@ impl Guard {
 impl GuardState {
     fn read(
         protection: &Protection,
-        is_far: bool,
+        served: &GuardedFiles,
         before: Option<&GuardState>,
     ) -> io::Result<Self> {
+        let is_far = served.is_far;
         let Protection { tls, tokens, users, issuers, rules } = protection;
         let acceptor = tls.as_ref().map(|(certificate, key)| acceptor(certificate, key));
         let acceptor = acceptor.transpose()?;
@@ -284,9 +301,10 @@ impl GuardState {
             }
         }
         let rules = AccessRules::new(rules, &issuers, lists).map_err(wrong)?;
+        let quota_readers = QuotaReaders::new(&served.quotas, &issuers, lists).map_err(wrong)?;
         let protection = protection.clone();
         let tokens = lines(tokens)?;
-        Ok(GuardState { protection, acceptor, tokens, users, issuers, rules })
+        Ok(GuardState { protection, acceptor, tokens, users, issuers, rules, quota_readers })
     }
 
     /// The proof that a signed token is.
@@ -373,7 +391,8 @@ mod tests {
         let tokens = folder.path().join("tokens");
         std::fs::write(&tokens, "# none\n\n marker-token \n").unwrap();
         let protection = Protection { tokens: Some(tokens.clone()), ..Protection::default() };
-        let error = Guard::new(&protection, false, Environment::default()).unwrap_err();
+        let error =
+            Guard::new(&protection, GuardedFiles::default(), Environment::default()).unwrap_err();
         assert!(error.to_string().contains("within TLS only"), "{error}");
         let read = lines(&tokens).unwrap();
         assert_eq!(read.len(), 1);

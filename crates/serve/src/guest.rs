@@ -3,6 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
+use remote::cache::Charges;
+
 use crate::access::{ServedPlace, Visitor};
 use crate::clients::Client;
 use crate::guard::Guard;
@@ -27,6 +29,11 @@ impl Guest {
     /// `PermissionDenied`, with a [`Denial`](crate::access::Denial).
     pub fn may_read(&self, place: &ServedPlace) -> io::Result<()> {
         self.guard.decide(&self.visitor, place)
+    }
+
+    /// The quotas of the cache that bytes for it are charged to.
+    pub fn charges(&self) -> Charges {
+        self.guard.charges(&self.visitor)
     }
 
     /// Whether it may know that a folder has an entry.

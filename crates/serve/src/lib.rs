@@ -50,7 +50,9 @@ use self::folder::FolderFiles;
 use self::select::Selector;
 use self::shaped::Link;
 
-pub use self::access::{AccessRule, IssuerSettings, KeySet, TokenFault, UncheckedToken};
+pub use self::access::{
+    AccessRule, IssuerSettings, KeySet, TokenFault, UncheckedToken, quota_of_files, quota_of_reader,
+};
 pub use self::cluster::{Cluster, ClusterFigures, ClusterSettings, Node, Nodes};
 pub use self::config::{Config, Content};
 pub use self::far::{Figures, Forwarding};

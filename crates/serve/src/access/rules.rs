@@ -17,7 +17,7 @@ pub struct AccessRule {
 
 /// Who may read the files of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum MayRead {
+pub enum MayRead {
     Anyone,
     /// Who shows a token of the list.
     Listed,
@@ -139,7 +139,11 @@ impl AccessRules {
 }
 
 impl MayRead {
-    fn parse(text: &str, issuers: &[Issuer], lists: ReaderLists) -> Result<Self, String> {
+    /// Reads a word of a rule.
+    ///
+    /// # Errors
+    /// A text that names the fault.
+    pub fn parse(text: &str, issuers: &[Issuer], lists: ReaderLists) -> Result<Self, String> {
         let unknown = || {
             format!(
                 "{text:?} is nobody; there are anyone, token, users, user:NAME, scope:ISSUER, \
@@ -178,7 +182,8 @@ impl MayRead {
         }
     }
 
-    fn is(&self, visitor: &Visitor, place: &ServedPlace, issuers: &[Issuer], now: u64) -> bool {
+    /// Whether a client is one of them now (seconds since 1970).
+    pub fn is(&self, visitor: &Visitor, place: &ServedPlace, issuers: &[Issuer], now: u64) -> bool {
         let token = visitor.token(now);
         match self {
             MayRead::Anyone => true,

@@ -9,6 +9,7 @@ use mutex::Mutex;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use remote::address::Address;
+use remote::cache::QuotaTotals;
 use remote::cache::counters::CacheCounters;
 use remote::fetch::tally::Tally;
 use remote::source::held::CACHE;
@@ -59,6 +60,8 @@ pub struct Figures {
     pub cache_free_bytes: u64,
     /// Folders of the cache that are left out, as their disks have failed.
     pub cache_disks_left_out: u64,
+    /// The quotas of the cache.
+    pub quotas: Vec<QuotaTotals>,
     /// Entries that were selected here for clients.
     pub select: SelectFigures,
     /// Of the cluster.

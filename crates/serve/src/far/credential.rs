@@ -27,28 +27,29 @@ impl FarFiles {
         address: Address,
         cache_use: CacheUse,
     ) -> io::Result<AskedAddress> {
+        let charges = guest.charges();
         if address.is_local() {
             let MountedFile { address, info } = self.0.mounts.file(guest, &address).await?;
-            return Ok(AskedAddress { address, lent: None, now: Some(info) });
+            return Ok(AskedAddress { address, lent: None, now: Some(info), charges });
         }
         let mut origins = self.0.origins.iter().filter(|origin| origin.allows(&address));
         let credential = origins.next().and_then(|origin| origin.credential());
         let kept = match credential {
-            None => return Ok(AskedAddress { address, lent: None, now: None }),
+            None => return Ok(AskedAddress { address, lent: None, now: None, charges }),
             Some(OriginCredential::Passthrough(kept)) => *kept,
             Some(OriginCredential::Token(path)) => {
                 let credential_store = self.0.engine.config().credential_store;
                 let lent =
                     self.0.service_tokens.lent(path, &credential_store).await.map_err(failure)?;
                 let address = Address::parse(&lent.on(address.as_str())).map_err(failure)?;
-                return Ok(AskedAddress { address, lent: Some(lent), now: None });
+                return Ok(AskedAddress { address, lent: Some(lent), now: None, charges });
             }
             Some(of_proxy) => {
                 let choice = of_proxy.choice().unwrap_or_default();
                 let access = CallAccess { choice, ..CallAccess::default() };
                 let address = Address::parse(&with_access(address.as_str(), &access));
                 let address = address.map_err(failure)?;
-                return Ok(AskedAddress { address, lent: None, now: None });
+                return Ok(AskedAddress { address, lent: None, now: None, charges });
             }
         };
         let bearer = guest.visitor.bearer.as_ref();
@@ -65,7 +66,7 @@ impl FarFiles {
                 let text = "its server has to be asked whether the client may read it";
                 return Err(failure(remote::Error::new(ErrorKind::NotFound, text)));
             }
-            None => match self.opened(&asked, CacheUse::Verified).await {
+            None => match self.opened(&asked, charges, CacheUse::Verified).await {
                 Ok(_) => answers.allowed(bearer, &address, lasts(&guest.visitor, kept)),
                 Err(error) => {
                     let kinds = [ErrorKind::PermissionDenied, ErrorKind::Unauthenticated];
@@ -78,7 +79,7 @@ impl FarFiles {
                 }
             },
         }
-        Ok(AskedAddress { address: asked, lent, now: None })
+        Ok(AskedAddress { address: asked, lent, now: None, charges })
     }
 }
 

@@ -72,7 +72,8 @@ impl FarFiles {
         };
         // It takes all processors: one at a time.
         let turn = self.0.making.acquire().await.map_err(io::Error::other)?;
-        let made = self.0.engine.replica(asked.address.as_str(), replica_use).await;
+        let engine = self.0.engine.charged_to(asked.charges);
+        let made = engine.replica(asked.address.as_str(), replica_use).await;
         drop(turn);
         match made {
             // Of such a file none can be made, however often it is asked for.

@@ -9,6 +9,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
+use remote::cache::QuotaTotals;
 
 use super::account::{Account, Figures};
 
@@ -35,7 +36,7 @@ type Family<'a> = (&'a str, &'a str, &'a str, Vec<(&'a str, u64)>);
 
 impl Collector for Snapshot {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        for (name, help, label, values) in families(&self.0) {
+        for (name, help, label, values) in families(&self.0).into_iter().chain([refused(&self.0)]) {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
             for (value, count) in values {
                 ConstCounter::new(count).encode(family.encode_family(&[(label, value)])?)?;
@@ -47,10 +48,20 @@ impl Collector for Snapshot {
         }
         for (name, help, value) in gauges(&self.0) {
             let metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-            ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX)).encode(metric)?;
+            gauge(value).encode(metric)?;
+        }
+        for (name, help, label, values) in gauge_families(&self.0) {
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            for (of, value) in values {
+                gauge(value).encode(family.encode_family(&[(label, of)])?)?;
+            }
         }
         Ok(())
     }
+}
+
+fn gauge(value: u64) -> ConstGauge<i64> {
+    ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
 fn families(figures: &Figures) -> Vec<Family<'_>> {
@@ -121,6 +132,25 @@ fn families(figures: &Figures) -> Vec<Family<'_>> {
             errors,
         ),
     ]
+}
+
+fn refused(figures: &Figures) -> Family<'_> {
+    let refused = "Bytes that were not cached as a quota of the cache was full";
+    let values = of_quotas(figures, |quota| quota.refused_bytes);
+    ("cache_quota_refused_bytes", refused, "quota", values)
+}
+
+fn gauge_families(figures: &Figures) -> [Family<'_>; 2] {
+    let used = "Bytes of the cache on the disk that are charged to a quota";
+    let limit = "The limit of a quota of the cache";
+    [
+        ("cache_quota_bytes", used, "quota", of_quotas(figures, |quota| quota.disk_bytes)),
+        ("cache_quota_limit_bytes", limit, "quota", of_quotas(figures, |quota| quota.bytes_max)),
+    ]
+}
+
+fn of_quotas(figures: &Figures, value: fn(&QuotaTotals) -> u64) -> Vec<(&str, u64)> {
+    figures.quotas.iter().map(|quota| (quota.name.as_str(), value(quota))).collect()
 }
 
 fn gauges(figures: &Figures) -> [(&'static str, &'static str, u64); 12] {
@@ -249,6 +279,26 @@ mod tests {
             "farroot_proxy_cache_disk_bytes 11",
             "farroot_proxy_open_seconds_bucket{le=\"0.002\",origin=\"root://a\"} 0",
             "farroot_proxy_open_seconds_bucket{le=\"0.004\",origin=\"root://a\"} 1",
+        ] {
+            assert!(text.lines().any(|have| have == line), "{line}: {text}");
+        }
+    }
+
+    #[test]
+    fn the_text_has_the_figures_of_each_quota() {
+        let quota = |name: &str, disk_bytes| QuotaTotals {
+            name: name.to_owned(),
+            bytes_max: 50,
+            disk_bytes,
+            refused_bytes: 30,
+        };
+        let quotas = vec![quota("user:ada", 40), quota("root://h//user", 41)];
+        let text = text(&Figures { quotas, ..Figures::default() }, &Account::default());
+        for line in [
+            "farroot_proxy_cache_quota_bytes{quota=\"user:ada\"} 40",
+            "farroot_proxy_cache_quota_bytes{quota=\"root://h//user\"} 41",
+            "farroot_proxy_cache_quota_limit_bytes{quota=\"user:ada\"} 50",
+            "farroot_proxy_cache_quota_refused_bytes_total{quota=\"user:ada\"} 30",
         ] {
             assert!(text.lines().any(|have| have == line), "{line}: {text}");
         }

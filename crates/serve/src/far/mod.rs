@@ -35,7 +35,7 @@ use engine::{Arrivals, Engine, Watched, Ways};
 use mutex::Mutex;
 use prometheus_client::metrics::histogram::Histogram;
 use remote::address::{Address, CacheUse, LentToken};
-use remote::cache::{CacheForm, CacheLocal, Replica};
+use remote::cache::{CacheForm, CacheLocal, Charges, Replica};
 use remote::credentials::Choice;
 use remote::report::Report;
 use remote::source::FileInfo;
@@ -111,9 +111,8 @@ struct Inner {
     origins: Vec<Origin>,
     mounts: Mounts,
     secret: Option<SecretString>,
-    /// Files that stay open for later clients, by the whole address with its query: another token
-    /// may get another answer.
-    kept: Mutex<BTreeMap<String, KeptOpen>>,
+    /// Files that stay open for later clients.
+    kept: Mutex<BTreeMap<KeptKey, KeptOpen>>,
     /// Files that clients have been sent to their origins for, to write them.
     written: Mutex<WrittenFiles>,
     /// What origins say about clients' own tokens.
@@ -134,7 +133,13 @@ pub struct AskedAddress {
     pub lent: Option<Arc<LentToken>>,
     /// The present description of a file of a mount.
     pub now: Option<FileInfo>,
+    /// The quotas of the cache that bytes for the client are charged to.
+    pub charges: Charges,
 }
+
+/// An address with its query, as another token may get another answer, and the quotas that bytes
+/// of it are charged to.
+type KeptKey = (String, Charges);
 
 /// A file that stays open at its origin for a while when no client has it.
 struct KeptOpen {
@@ -168,8 +173,8 @@ struct ClientFile {
     files: FarFiles,
     client: IpAddr,
     opened: Instant,
-    /// Its key among the files that are open.
-    key: String,
+    /// Its key among the files that are open; `None` of a replica.
+    key: Option<KeptKey>,
     read_times: Histogram,
     bytes: AtomicU64,
     _place: FilePlace,
@@ -275,7 +280,7 @@ impl FarFiles {
         let opened = self.opened_now(&asked, rules.cache_use).await.map_err(failure)?;
         let was_too_old = is_too_old(&opened.0, &opened.1, rules.age_max);
         let (origin, watched) = match was_too_old {
-            true => self.opened_anew(address, rules.cache_use).await.map_err(failure)?,
+            true => self.opened_anew(&asked, rules.cache_use).await.map_err(failure)?,
             false => opened,
         };
         let is_fast = name::wants_replica(name, self.0.secret.as_ref());
@@ -296,7 +301,7 @@ impl FarFiles {
             files: self.clone(),
             client: guest.client.address(),
             opened: Instant::now(),
-            key: if is_fast { String::new() } else { address.as_str().to_owned() },
+            key: (!is_fast).then(|| (address.as_str().to_owned(), asked.charges)),
             bytes: AtomicU64::new(0),
             _place: place,
         };
@@ -474,6 +479,7 @@ impl FarFiles {
             cache_bytes_max: totals.bytes_max,
             cache_free_bytes: totals.free_bytes,
             cache_disks_left_out: totals.disks_left_out,
+            quotas: totals.quotas,
             ..self.figures()
         };
         Ok(Some(metrics::text(&figures, &self.0.account)))
@@ -503,7 +509,7 @@ impl FarFiles {
         let was_open = {
             let mut kept = self.0.kept.lock();
             let before = kept.len();
-            kept.retain(|key, _| !is_it(key));
+            kept.retain(|(key, _), _| !is_it(key));
             kept.len() < before
         };
         if was_open {
@@ -548,27 +554,30 @@ impl FarFiles {
         Ok(address)
     }
 
-    /// The open file of an address, and a handle for one client more.
+    /// The open file of an address, and a handle for one client more, of these quotas.
     async fn opened(
         &self,
         address: &Address,
+        charges: Charges,
         cache_use: CacheUse,
     ) -> remote::Result<(Arc<OriginFile>, Watched)> {
         let cache_use = match cache_use {
             CacheUse::Usual if self.0.written.lock().contains(address) => CacheUse::Verified,
             other => other,
         };
-        let watched = self.0.engine.watch_with(address.as_str(), cache_use).await?;
+        let engine = self.0.engine.charged_to(charges);
+        let watched = engine.watch_with(address.as_str(), cache_use).await?;
         let mut kept = self.0.kept.lock();
         let used = Instant::now();
-        let here = kept.get_mut(address.as_str());
+        let key = (address.as_str().to_owned(), charges);
+        let here = kept.get_mut(&key);
         if let Some(here) = here.filter(|here| here.file.watched.is_same_open(&watched)) {
             here.used = used;
             return Ok((here.file.clone(), watched));
         }
         let file = Arc::new(OriginFile::new(&watched, address));
         if matches!(cache_use, CacheUse::Usual | CacheUse::Verified) {
-            kept.insert(address.as_str().to_owned(), KeptOpen { file: file.clone(), used });
+            kept.insert(key, KeptOpen { file: file.clone(), used });
             close_beyond(&mut kept, KEPT_OPEN_MAX);
         }
         Ok((file, watched))
@@ -580,10 +589,10 @@ impl FarFiles {
         asked: &AskedAddress,
         cache_use: CacheUse,
     ) -> remote::Result<(Arc<OriginFile>, Watched)> {
-        let opened = self.opened(&asked.address, cache_use).await?;
+        let opened = self.opened(&asked.address, asked.charges, cache_use).await?;
         match &asked.now {
             Some(now) if !opened.1.info().keeps_bytes(now) => {
-                self.opened(&asked.address, CacheUse::Verified).await
+                self.opened(&asked.address, asked.charges, CacheUse::Verified).await
             }
             _ => Ok(opened),
         }
@@ -596,14 +605,14 @@ impl FarFiles {
     /// `NotFound` where the client's rules forbid the request.
     async fn opened_anew(
         &self,
-        address: &Address,
+        asked: &AskedAddress,
         cache_use: CacheUse,
     ) -> remote::Result<(Arc<OriginFile>, Watched)> {
         if cache_use == CacheUse::Only {
             let text = "its server has to be asked whether it is still so";
             return Err(Error::new(ErrorKind::NotFound, text));
         }
-        self.opened(address, CacheUse::Verified).await
+        self.opened(&asked.address, asked.charges, CacheUse::Verified).await
     }
 
     /// Closes at their origins the files that no client has had open for a while.
@@ -630,7 +639,7 @@ fn is_too_old(file: &OriginFile, watched: &Watched, age_max: Option<u64>) -> boo
 }
 
 /// Closes the least recently used files without a client, until `idle_max` of them are left.
-fn close_beyond(kept: &mut BTreeMap<String, KeptOpen>, idle_max: usize) {
+fn close_beyond(kept: &mut BTreeMap<KeptKey, KeptOpen>, idle_max: usize) {
     if kept.len() <= idle_max {
         return;
     }
@@ -705,7 +714,9 @@ impl FarFile {
         let ClientFile { origin, files, key, .. } = &*self.0;
         origin.watched.give_up();
         let mut kept = files.0.kept.lock();
-        if kept.get(key).is_some_and(|here| Arc::ptr_eq(&here.file, origin)) {
+        if let Some(key) = key
+            && kept.get(key).is_some_and(|here| Arc::ptr_eq(&here.file, origin))
+        {
             kept.remove(key);
         }
         error

@@ -244,7 +244,7 @@ impl Selector {
         };
         let SelectLimits { answer_bytes: bytes, time, step_time, step_bytes, .. } = *limits;
         let bounds = SelectBounds { bytes, time, step_time, step_bytes };
-        let engine = engine.guarded(Arc::new(gate));
+        let engine = engine.guarded(Arc::new(gate)).charged_to(guest.charges());
         Ok(Ok(PermittedRequest { engine, addresses, bounds }))
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use remote::address::{Address, CacheUse, FileLocations, FileUse};
+use remote::cache::Charges;
 use remote::{Config, Error, ErrorKind, Remote, Result};
 
 use super::{EarlierFiles, File, OpenBytes, Speculation, SpeculativeOpen};
@@ -18,6 +19,8 @@ pub(crate) struct Session {
     earlier: EarlierFiles,
     /// Which files may be opened; `None` where all may.
     gate: Option<Arc<dyn Gate>>,
+    /// The quotas of the cache of whoever reads.
+    charges: Charges,
 }
 
 /// Decides which files a reader opens for others: also friends, and files that a file names.
@@ -36,12 +39,23 @@ impl Session {
     pub fn start(remote: Remote) -> Result<Self> {
         let threads = remote.config().decode_threads;
         let decoders = Decoders::start(threads, remote.trace().clone())?;
-        Ok(Session { remote, decoders, earlier: EarlierFiles::default(), gate: None })
+        let earlier = EarlierFiles::default();
+        Ok(Session { remote, decoders, earlier, gate: None, charges: Charges::default() })
     }
 
     /// The same for others, who may not read every file.
     pub fn guarded(&self, gate: Arc<dyn Gate>) -> Self {
         Session { gate: Some(gate), ..self.clone() }
+    }
+
+    /// The same for a reader whose cached bytes are charged to these quotas.
+    pub fn charged_to(&self, charges: Charges) -> Self {
+        Session { charges, ..self.clone() }
+    }
+
+    /// The quotas that its reader's cached bytes are charged to.
+    pub fn charges(&self) -> Charges {
+        self.charges
     }
 
     /// As [`Gate::turn`]; without a gate at once.
@@ -53,8 +67,13 @@ impl Session {
         }
     }
 
-    /// Where a file is that may be opened.
+    /// Where a file is that may be opened, and who pays for its room in the cache.
     async fn locations(&self, address: &str) -> Result<FileLocations> {
+        let locations = self.permitted(address).await?;
+        Ok(FileLocations { charges: self.charges, ..locations })
+    }
+
+    async fn permitted(&self, address: &str) -> Result<FileLocations> {
         let Some(gate) = &self.gate else { return self.remote.locations(address).await };
         for url in remote::address::parse(address)? {
             if remote::is_metalink(&url) {

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use mutex::Mutex;
 use remote::address::CacheUse;
+use remote::cache::Charges;
 use tokio::runtime::Handle;
 
 use super::opens::OpenTally;
 use super::shared::OpenNext;
-use super::{Watched, Watches};
+use super::{WatchKey, Watched, Watches};
 use crate::read::file::session::Session;
 use crate::read::predict::series::Series;
 
@@ -33,7 +34,7 @@ struct State {
 
 #[derive(Debug)]
 struct FileAhead {
-    address: String,
+    key: WatchKey,
     /// A client that has not asked for anything; `None` until the file is open.
     watched: Option<Watched>,
 }
@@ -48,30 +49,31 @@ pub struct NextFile {
 impl FilesAhead {
     /// Records that a client opens a file. Returns its handle if it is open ahead, with the first
     /// fill under way.
-    pub fn opened(&self, address: &str, opens: &OpenTally) -> Option<Watched> {
+    pub fn opened(&self, key: &WatchKey, opens: &OpenTally) -> Option<Watched> {
         let mut state = self.state.lock();
-        state.series.opened(address);
-        let at = state.files.iter().position(|file| file.address == address)?;
+        state.series.opened(&key.0);
+        let at = state.files.iter().position(|file| file.key == *key)?;
         state.series.guessed(true);
         state.files.swap_remove(at).watched.inspect(|watched| watched.end_ahead(opens, true))
     }
 
-    /// The address of the file to open ahead after this one, if any. It counts as one of
+    /// The file to open ahead after the one at an address, if any. It counts as one of
     /// [`FILES_MAX`] until a client opens it or [`FilesAhead::give_up`].
-    fn begin(&self, after: &str) -> Option<String> {
+    fn begin(&self, after: &str, charges: Charges) -> Option<WatchKey> {
         let mut state = self.state.lock();
         let next = state.series.next(after).filter(|_| state.files.len() < FILES_MAX)?;
-        if state.files.iter().any(|file| file.address == next) {
+        let key = (next, charges);
+        if state.files.iter().any(|file| file.key == key) {
             return None;
         }
-        state.files.push(FileAhead { address: next.clone(), watched: None });
-        Some(next)
+        state.files.push(FileAhead { key: key.clone(), watched: None });
+        Some(key)
     }
 
     /// Keeps the handle of an open file, unless a client has opened that file meanwhile.
-    fn keep(&self, address: &str, watched: Watched, opens: &OpenTally) {
+    fn keep(&self, key: &WatchKey, watched: Watched, opens: &OpenTally) {
         let mut state = self.state.lock();
-        match state.files.iter_mut().find(|file| file.address == address) {
+        match state.files.iter_mut().find(|file| file.key == *key) {
             Some(file) => file.watched = Some(watched),
             None => {
                 drop(state);
@@ -81,9 +83,9 @@ impl FilesAhead {
     }
 
     /// Drops a wrong guess: a file that cannot be opened, or that no client has opened in time.
-    fn give_up(&self, address: &str, opens: &OpenTally) {
+    fn give_up(&self, key: &WatchKey, opens: &OpenTally) {
         let mut state = self.state.lock();
-        if let Some(at) = state.files.iter().position(|file| file.address == address) {
+        if let Some(at) = state.files.iter().position(|file| file.key == *key) {
             state.series.guessed(false);
             let file = state.files.swap_remove(at);
             drop(state);
@@ -114,8 +116,9 @@ impl NextFile {
 impl OpenNext for NextFile {
     fn open(&self, runtime: &Handle) {
         let Some(watches) = self.watches.upgrade() else { return };
-        let Some(next) = watches.ahead.begin(&self.address) else { return };
-        let opening = watches.opening(&self.session, &next, CacheUse::Usual, true);
+        let charges = self.session.charges();
+        let Some(next) = watches.ahead.begin(&self.address, charges) else { return };
+        let opening = watches.opening(&self.session, &next.0, CacheUse::Usual, true);
         let watches = self.watches.clone();
         runtime.spawn(async move {
             let opened = opening.clone().await;

@@ -29,6 +29,7 @@ use futures::future::{BoxFuture, Shared as SharedFuture, WeakShared};
 use mutex::Mutex;
 use remote::Result;
 use remote::address::CacheUse;
+use remote::cache::Charges;
 use remote::fetch::RemoteFile;
 use remote::source::FileInfo;
 use tokio::time::Instant;
@@ -45,10 +46,13 @@ type OpenFuture = BoxFuture<'static, std::result::Result<Arc<Shared>, FailedOpen
 /// The open of one address. Later clients wait for the same one.
 type Opening = SharedFuture<OpenFuture>;
 
-/// The files that are watched now, by address.
+/// An address, and the quotas that bytes of it are charged to where they come in.
+type WatchKey = (String, Charges);
+
+/// The files that are watched now.
 #[derive(Debug, Default)]
 pub(crate) struct Watches {
-    files: Mutex<HashMap<String, WeakShared<OpenFuture>>>,
+    files: Mutex<HashMap<WatchKey, WeakShared<OpenFuture>>>,
     tally: Tally,
     engine: EngineShared,
     ahead: FilesAhead,
@@ -73,7 +77,8 @@ impl Watches {
         cache_use: CacheUse,
     ) -> Result<Watched> {
         let is_fresh = |watched: &Watched| !watched.client.shared().is_stale();
-        let ahead = self.ahead.opened(address, &self.engine.opens).filter(is_fresh);
+        let key = (address.to_owned(), session.charges());
+        let ahead = self.ahead.opened(&key, &self.engine.opens).filter(is_fresh);
         // `ahead` keeps the file open while a client with another `cache_use` looks for it below.
         if let Some(watched) = &ahead
             && cache_use == CacheUse::Usual
@@ -118,7 +123,8 @@ impl Watches {
             None => true,
             Some(opened) => opened.as_ref().is_ok_and(|shared| !shared.is_stale()),
         };
-        let there = files.get(address).and_then(WeakShared::upgrade).filter(is_fresh);
+        let key = (address.to_owned(), session.charges());
+        let there = files.get(&key).and_then(WeakShared::upgrade).filter(is_fresh);
         let may_share = matches!(cache_use, CacheUse::Usual | CacheUse::Only);
         if let Some(opening) = there.filter(|_| may_share) {
             return opening;
@@ -138,7 +144,7 @@ impl Watches {
         };
         let opening = opening.boxed().shared();
         if matches!(cache_use, CacheUse::Usual | CacheUse::Verified) {
-            files.extend(opening.downgrade().map(|weak| (address.to_owned(), weak)));
+            files.extend(opening.downgrade().map(|weak| (key, weak)));
         }
         opening
     }

@@ -5,6 +5,7 @@ pub mod clients;
 mod issuer;
 mod matrix;
 mod origins;
+mod quotas;
 mod tokens;
 
 use std::fs;
