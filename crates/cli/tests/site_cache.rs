@@ -277,3 +277,71 @@ fn a_proxy_s_configuration_names_the_cache_of_commands() {
     let stat: serde_json::Value = serde_json::from_str(&stat).unwrap();
     assert_eq!((&stat["disks"], &stat["disks_left_out"]), (&2.into(), &0.into()));
 }
+
+#[test]
+fn quotas_of_a_proxy_s_configuration_hold_for_commands_and_are_shown() {
+    let bed = Bed::new();
+    let site = bed.top.path().join("site.toml");
+    let [a, b] = ["a.root", "b.root"].map(|name| bed.address(name));
+    let size = fs::metadata(bed.file("a.root")).unwrap().len();
+    let write = |quota: &str| {
+        let cache = bed.cache();
+        let text = format!(
+            "port = 0\norigin = ['*']\n[[quota]]\n{quota}\n[settings]\ncache = '1 GB'\n\
+             cache_free = 0\ncache_folder = '{}'\n",
+            cache.display()
+        );
+        fs::write(&site, text).unwrap();
+    };
+    let farroot = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_farroot"));
+        let words = arguments.iter().map(|word| match *word {
+            "SITE" => site.to_str().unwrap(),
+            word => word,
+        });
+        command.env("FARROOT_STORE", "0").args(words).output().unwrap()
+    };
+    let printed = |arguments: &[&str]| {
+        let output = farroot(arguments);
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let fault = |arguments: &[&str]| {
+        let output = farroot(arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let quota = |bytes: u64| format!("path = '*/a.root'\nbytes = {bytes}");
+    write(&quota(0));
+    printed(&["cache", "--config", "SITE", "warm", &b]);
+    let error = fault(&["cache", "--config", "SITE", "warm", &a]);
+    assert!(error.contains("no room"), "{error}");
+    write(&quota(size + 10_000));
+    printed(&["cache", "--config", "SITE", "warm", &a]);
+    let stat = printed(&["cache", "--config", "SITE", "stat", "--json"]);
+    let stat: serde_json::Value = serde_json::from_str(&stat).unwrap();
+    let one = &stat["quotas"][0];
+    assert_eq!((&one["name"], &one["bytes_max"]), (&"*/a.root".into(), &(size + 10_000).into()));
+    assert!(one["disk_bytes"].as_u64().unwrap() >= size, "{one}");
+    assert!(one["disk_bytes"].as_u64() < stat["disk_bytes"].as_u64(), "{stat}");
+    assert!(one["refused_bytes"].as_u64().unwrap() > 0, "{one}");
+    let line = |text: &str| {
+        text.lines().find(|line| line.starts_with("quota */a.root: ")).map(str::to_owned)
+    };
+    let of_stat = line(&printed(&["cache", "--config", "SITE", "stat"])).expect("a line");
+    assert!(of_stat.contains(" of ") && of_stat.ends_with(" were refused"), "{of_stat}");
+    let checked = printed(&["proxy", "--check", "--config", "SITE"]);
+    assert_eq!(line(&checked), Some(of_stat), "{checked}");
+    for (quota, why) in [
+        ("path = '*'\nbytes = '5 parsecs'", "5 parsecs"),
+        ("path = '*'\nbyte = '5 GB'", "unknown field `byte`"),
+        ("bytes = '5 GB'", "one of `path`, `user`, `group`"),
+        ("user = 'alice'\nbytes = '5 GB'", "there is no list \"users\""),
+        ("group = 'cms:/cms'\nbytes = '5 GB'", "no issuer is called so"),
+        ("path = '/metrics'\nbytes = '5 GB'", "it names no files"),
+    ] {
+        write(quota);
+        let error = fault(&["proxy", "--check", "--config", "SITE"]);
+        assert!(error.contains(why), "{quota}: {error}");
+    }
+}

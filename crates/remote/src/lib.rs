@@ -252,8 +252,10 @@ impl Remote {
         let left: u64 = missing().iter().map(|piece| piece.end - piece.start).sum();
         if left > 0 {
             let left = report::size(left);
-            let text =
-                format!("the cache has no room for {left} of it: the rest is open or pinned");
+            let text = format!(
+                "the cache has no room for {left} of it: the rest is open or pinned, or a quota \
+                 is full"
+            );
             return Err(Error::new(ErrorKind::LimitReached, text)
                 .with_url(file.url())
                 .with_advice(

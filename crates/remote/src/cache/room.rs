@@ -82,6 +82,8 @@ struct QuotaRoom {
     hand: (u64, String),
     /// Refused bytes that the state on the disk does not have so far.
     refused_bytes: u64,
+    /// What is charged to it has been compared with its limit.
+    is_respected: bool,
 }
 
 /// The state that processes share.
@@ -233,6 +235,11 @@ impl Rooms {
         if bytes <= room.granted && are_granted {
             return Ok(None);
         }
+        if let Some(at) = charges.positions().find(|at| self.is_beyond(*at, bytes)) {
+            self.respect(number, charges, at)?;
+            return Ok(Some(Scope::Quota(at)));
+        }
+        let Some(room) = self.rooms.get(&number) else { return Ok(Some(Scope::Disk(number))) };
         // Refused once, refused until something has changed: one look for each open, not for each
         // basket.
         let content = *content.id();
@@ -243,11 +250,39 @@ impl Rooms {
         let refused_by = self.look(number, new, now)?;
         if let Some(room) = self.rooms.get_mut(&number) {
             match refused_by {
-                Some(by) => room.refused.push(Refusal { content, charges, by }),
+                Some(by) => {
+                    let surplus = (room.refused.len() + 1).saturating_sub(MISSED_MAX);
+                    room.refused.drain(..surplus);
+                    room.refused.push(Refusal { content, charges, by });
+                }
                 None => room.refused.clear(),
             }
         }
         Ok(refused_by)
+    }
+
+    /// Whether a quota never has room for so many bytes, whatever goes.
+    fn is_beyond(&self, at: usize, bytes: u64) -> bool {
+        self.quotas.all().get(at).is_some_and(|quota| bytes > quota.bytes_max)
+    }
+
+    /// Once, lets go what a quota has beyond its limit, which may have become smaller.
+    ///
+    /// # Errors
+    /// An error of the disk.
+    fn respect(&mut self, number: DiskNumber, charges: Charges, at: usize) -> io::Result<()> {
+        if self.quota_rooms.get(at).is_none_or(|room| room.is_respected) {
+            return Ok(());
+        }
+        let _locks = self.lock(number, charges)?;
+        let found = self.found(number, charges);
+        let held: Vec<Held> = found.iter().map(|found| found.held).collect();
+        let bytes_max = self.quotas.all().get(at).map_or(0, |quota| quota.bytes_max);
+        if let Some(room) = self.quota_rooms.get_mut(at) {
+            // What is open stays until later.
+            room.is_respected = Scope::Quota(at).bytes(&held) <= bytes_max;
+        }
+        Ok(())
     }
 
     /// So many bytes of a content were added to a disk.
@@ -370,7 +405,10 @@ impl Rooms {
             let quota = self.quotas.all().get(at).zip(self.quota_rooms.get(at));
             let Some((quota, room)) = quota else { continue };
             let scope = Scope::Quota(at);
-            let wanted = new.bytes.max(step.min(quota.bytes_max / 16));
+            let own = found.iter().map(|found| &found.held).filter(|held| scope.has(held));
+            let left = quota.bytes_max.saturating_sub(own.map(|held| held.bytes).sum());
+            // Nothing goes for bytes that nobody has.
+            let wanted = new.bytes.max(step.min(quota.bytes_max / 16).min(left));
             let hand = hand(scope, &room.hand);
             let bytes_max = quota.bytes_max;
             budgets.push(Budget { scope, bytes_max, wanted, lacking: 0, hand });

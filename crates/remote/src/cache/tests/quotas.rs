@@ -97,6 +97,15 @@ fn a_quota_of_nothing_caches_nothing_of_it() {
     assert_eq!(cache.totals().quotas[ALICE].refused_bytes, 9 * 30_000);
     fill(&cache, ONE, Charges::default(), 0..1);
     assert_eq!((held(&cache, ONE), used(&cache)), (30_000, [0, 0]));
+    drop(cache);
+    // What was hers before goes as soon as more would come.
+    let cache = limited(folder.path(), quotas(1 << 30, 1 << 30));
+    fill(&cache, TWO, Charges::of([ALICE]), 0..1);
+    assert_eq!(held(&cache, TWO), 30_000);
+    drop(cache);
+    let cache = limited(folder.path(), quotas(0, 1 << 30));
+    fill(&cache, BOBS, Charges::of([ALICE]), 0..1);
+    assert_eq!((held(&cache, TWO), held(&cache, ONE), used(&cache)), (0, 30_000, [0, 0]));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use farroot_serve::{
 use remote::cache::Cache;
 use serde_json::json;
 
-use super::clients::{HttpClient, Session, bearer};
+use super::clients::{HttpClient, bearer};
 use super::tokens::{changed, claims};
 use super::{Site, WLCG, rules, write};
 
@@ -119,10 +119,6 @@ fn a_user_beyond_the_quota_evicts_only_what_is_hers_also_after_a_restart() {
     bed.read(&proxy, "ada1", ADA);
     bed.read(&proxy, "bob", BOB);
     bed.read(&proxy, "nobody", "");
-    let mut session = Session::new(&proxy, &bed.site.certificate, Some(&member));
-    let root = bed.site.origin.root_url();
-    let (_, open) = session.open(&format!("/{root}pub/group"));
-    assert_eq!(session.refusal(open), None);
     bed.read(&proxy, "group", &bearer(&member));
     // A hit is charged to nobody else, and the file stays bob's.
     bed.read(&proxy, "bob", ADA);
@@ -131,7 +127,7 @@ fn a_user_beyond_the_quota_evicts_only_what_is_hers_also_after_a_restart() {
     assert!(is_about(used["user:ada"].0, 1), "{used:?}");
     assert!(is_about(used["group:wlcg:/cms/uscms"].0, 1), "{used:?}");
     assert!(is_about(used["*/pub"].0, 4), "{used:?}");
-    drop((session, proxy));
+    drop(proxy);
     let proxy = bed.proxy();
     assert_eq!(bed.quotas()["user:ada"], used["user:ada"], "charges outlive a restart");
     // The first miss is refused: what was used today does not go for what is new.
