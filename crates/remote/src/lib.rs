@@ -6,6 +6,7 @@ pub mod address;
 pub mod cache;
 mod carried;
 mod changes;
+mod charges;
 mod checksum;
 pub mod clock;
 mod config;

@@ -32,7 +32,7 @@ pub use s3::Object;
 pub(crate) use written::restored;
 pub use written::{FileAndObject, for_others, join, parse, plain, split_object, with_access};
 
-use crate::cache::Charges;
+use crate::charges::Charges;
 use crate::checksum::Checksum;
 use crate::display::{MEANT, shown_address as shown};
 use crate::error::{Error, ErrorKind, Result};

@@ -8,7 +8,7 @@
 //! would leave just before it is needed. Uses more than a day ago do not count.
 
 use super::disks::DiskNumber;
-use super::quota::Charges;
+use crate::charges::Charges;
 
 /// Uses of a segment that are counted.
 pub const USES_MAX: u32 = 7;
@@ -36,19 +36,19 @@ pub struct Held {
 
 /// Segments that have one limit together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scope {
+pub enum LimitScope {
     /// All on a disk.
     Disk(DiskNumber),
     /// All that are charged to the quota at this position.
     Quota(usize),
 }
 
-impl Scope {
+impl LimitScope {
     /// Whether a segment is one of them.
     pub fn has(self, held: &Held) -> bool {
         match self {
-            Scope::Disk(number) => held.disk == number,
-            Scope::Quota(at) => held.charges.has(at),
+            LimitScope::Disk(number) => held.disk == number,
+            LimitScope::Quota(at) => held.charges.has(at),
         }
     }
 
@@ -67,7 +67,7 @@ impl Scope {
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
     /// Whose limit it is.
-    pub scope: Scope,
+    pub scope: LimitScope,
     /// Bytes of these segments at the most.
     pub bytes_max: u64,
     /// Bytes that are to come.
@@ -96,7 +96,7 @@ pub struct JointDecision {
     /// Where the hands stand now, of the limits that were looked at.
     pub hands: Vec<usize>,
     /// The first limit for which too little may go; `None`: the new content may come in.
-    pub refused_by: Option<Scope>,
+    pub refused_by: Option<LimitScope>,
 }
 
 /// The decision about the segments.
@@ -174,7 +174,7 @@ pub fn decide_jointly(held: &[Held], budgets: &[Budget], misses: u32, now: u64) 
 }
 
 /// Which segments go so that a limit is respected that has become smaller: the least used first.
-pub fn surplus(held: &[Held], scope: Scope, bytes_max: u64) -> Vec<usize> {
+pub fn surplus(held: &[Held], scope: LimitScope, bytes_max: u64) -> Vec<usize> {
     let members = scope.members(held);
     let own: Vec<Held> = members.iter().map(|at| held[*at]).collect();
     let goes = shrink(&own, 0, scope.bytes(held).saturating_sub(bytes_max));
@@ -389,26 +389,26 @@ mod tests {
         Held { bytes: 10, used: NOW, charges, ..Held::default() }
     }
 
-    fn budget(scope: Scope, bytes_max: u64, wanted: u64) -> Budget {
+    fn budget(scope: LimitScope, bytes_max: u64, wanted: u64) -> Budget {
         Budget { scope, bytes_max, wanted, lacking: 0, hand: 0 }
     }
 
     #[test]
     fn a_full_quota_evicts_its_own_contents_alone() {
         let held = [charged(&[]), charged(&[1]), charged(&[0]), charged(&[0]), charged(&[])];
-        let quota = budget(Scope::Quota(0), 20, 10);
-        let disk = budget(Scope::Disk(0), 1000, 10);
+        let quota = budget(LimitScope::Quota(0), 20, 10);
+        let disk = budget(LimitScope::Disk(0), 1000, 10);
         let decision = decide_jointly(&held, &[quota, disk], 1, NOW);
         assert_eq!((decision.evicted, decision.refused_by), (vec![2], None));
         // In the order of eviction: not without a miss before, and nothing that is used as often.
         let decision = decide_jointly(&held, &[quota, disk], 0, NOW);
-        assert_eq!((decision.evicted, decision.refused_by), (vec![], Some(Scope::Quota(0))));
+        assert_eq!((decision.evicted, decision.refused_by), (vec![], Some(LimitScope::Quota(0))));
         // What goes for the quota counts for the disk, which then takes others' by its own order.
-        let full = budget(Scope::Disk(0), 50, 20);
+        let full = budget(LimitScope::Disk(0), 50, 20);
         let decision = decide_jointly(&held, &[quota, full], 1, NOW);
         assert_eq!((decision.evicted, decision.refused_by), (vec![2, 0], None));
         // On another disk it does not.
-        let decision = decide_jointly(&held, &[quota, budget(Scope::Disk(1), 0, 0)], 1, NOW);
+        let decision = decide_jointly(&held, &[quota, budget(LimitScope::Disk(1), 0, 0)], 1, NOW);
         assert_eq!((decision.evicted, decision.refused_by), (vec![2], None));
     }
 
@@ -416,34 +416,41 @@ mod tests {
     fn where_nothing_of_a_quota_may_go_nothing_of_others_does() {
         let pinned = Held { stays: true, ..charged(&[0]) };
         let held = [charged(&[]), pinned, charged(&[1]), pinned];
-        let quota = budget(Scope::Quota(0), 20, 10);
-        let full = budget(Scope::Disk(0), 40, 10);
+        let quota = budget(LimitScope::Quota(0), 20, 10);
+        let full = budget(LimitScope::Disk(0), 40, 10);
         let decision = decide_jointly(&held, &[quota, full], 8, NOW);
-        assert_eq!((decision.evicted, decision.refused_by), (vec![], Some(Scope::Quota(0))));
+        assert_eq!((decision.evicted, decision.refused_by), (vec![], Some(LimitScope::Quota(0))));
         // The disk has no room: what would have gone for the quota stays.
         let held = [charged(&[0]), Held { stays: true, ..charged(&[]) }];
-        let quota = budget(Scope::Quota(0), 10, 10);
-        let decision = decide_jointly(&held, &[quota, budget(Scope::Disk(0), 10, 10)], 8, NOW);
-        assert_eq!((decision.evicted, decision.refused_by), (vec![], Some(Scope::Disk(0))));
+        let quota = budget(LimitScope::Quota(0), 10, 10);
+        let decision = decide_jointly(&held, &[quota, budget(LimitScope::Disk(0), 10, 10)], 8, NOW);
+        assert_eq!((decision.evicted, decision.refused_by), (vec![], Some(LimitScope::Disk(0))));
     }
 
     #[test]
     fn a_quota_of_nothing_admits_nothing() {
         let held = [charged(&[0]), charged(&[])];
         for misses in [0, 8] {
-            let decision =
-                decide_jointly(&held, &[budget(Scope::Quota(0), 0, 1)], misses, 9 * USED_WITHIN);
-            assert_eq!((decision.evicted, decision.refused_by), (vec![], Some(Scope::Quota(0))));
+            let decision = decide_jointly(
+                &held,
+                &[budget(LimitScope::Quota(0), 0, 1)],
+                misses,
+                9 * USED_WITHIN,
+            );
+            assert_eq!(
+                (decision.evicted, decision.refused_by),
+                (vec![], Some(LimitScope::Quota(0)))
+            );
         }
-        assert_eq!(surplus(&held, Scope::Quota(0), 0), [0]);
-        assert_eq!(surplus(&held, Scope::Quota(0), 10), [0_usize; 0]);
-        assert_eq!(surplus(&[], Scope::Quota(0), 0), [0_usize; 0]);
+        assert_eq!(surplus(&held, LimitScope::Quota(0), 0), [0]);
+        assert_eq!(surplus(&held, LimitScope::Quota(0), 10), [0_usize; 0]);
+        assert_eq!(surplus(&[], LimitScope::Quota(0), 0), [0_usize; 0]);
     }
 
     #[test]
     fn a_content_of_several_quotas_has_to_respect_all() {
         let held = [charged(&[0]), charged(&[0, 1]), charged(&[1])];
-        let both = [budget(Scope::Quota(0), 20, 10), budget(Scope::Quota(1), 20, 10)];
+        let both = [budget(LimitScope::Quota(0), 20, 10), budget(LimitScope::Quota(1), 20, 10)];
         // The first one that goes is of one quota alone.
         let decision = decide_jointly(&held, &both, 1, NOW);
         assert_eq!((decision.evicted, decision.hands), (vec![0, 1], vec![1, 1]));
@@ -451,8 +458,8 @@ mod tests {
         let first = Budget { hand: 1, ..both[0] };
         let decision = decide_jointly(&held, &[first, both[1]], 1, NOW);
         assert_eq!((decision.evicted, decision.refused_by), (vec![1], None));
-        let narrow = [both[0], budget(Scope::Quota(1), 5, 10)];
+        let narrow = [both[0], budget(LimitScope::Quota(1), 5, 10)];
         let decision = decide_jointly(&held, &narrow, 1, NOW);
-        assert_eq!((decision.evicted, decision.refused_by), (vec![], Some(Scope::Quota(1))));
+        assert_eq!((decision.evicted, decision.refused_by), (vec![], Some(LimitScope::Quota(1))));
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::content::{PIN, make_folder, numbers, segment_path};
-use super::evict::{Held, Scope};
+use super::evict::{Held, LimitScope};
 use super::format::ContentId;
 use super::names::Name;
 use super::quota::{CacheQuota, QuotaTotals};
@@ -194,7 +194,7 @@ impl Cache {
         let totals = |(at, (quota, hash)): (usize, (&CacheQuota, &String))| QuotaTotals {
             name: quota.name.clone(),
             bytes_max: quota.bytes_max,
-            disk_bytes: Scope::Quota(at).bytes(&held),
+            disk_bytes: LimitScope::Quota(at).bytes(&held),
             refused_bytes: refused.iter().filter_map(|refused| refused.get(hash)).sum(),
         };
         (0..).zip(quotas.all().iter().zip(quotas.hashes())).map(totals).collect()

@@ -42,6 +42,7 @@ use data_encoding::HEXLOWER;
 use mutex::Mutex;
 
 use crate::address::{Address, Identify};
+pub use crate::charges::{Charges, QUOTAS_MAX};
 use crate::clock::seconds_since_1970;
 use crate::error::Result;
 use crate::origin::{FileOrigin, number, place as place_of};
@@ -60,7 +61,7 @@ use notices::Notices;
 pub use packing::UnpackedPart;
 use packing::{Contents, PartPacker};
 use quota::{AskedCharges, Quotas, has_bytes};
-pub use quota::{CacheQuota, Charges, QUOTAS_MAX, QuotaPlace, QuotaTotals};
+pub use quota::{CacheQuota, QuotaPlace, QuotaTotals};
 use recompressed::{recompressed_id, room_of};
 pub use replicas::{Replica, ReplicaDraft};
 use room::Rooms;

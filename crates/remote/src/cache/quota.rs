@@ -16,16 +16,13 @@ use data_encoding::HEXLOWER;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::content::numbers;
+use super::content::{CHARGED, numbers};
 use super::replica_files::REPLICA;
 use super::segment::UNFINISHED;
 use crate::address::Address;
+use crate::charges::{Charges, QUOTAS_MAX};
 use crate::disk;
 
-/// Quotas of a cache at the most.
-pub const QUOTAS_MAX: usize = 128;
-/// The name of the file beside segments.
-pub const CHARGED: &str = "charged";
 /// Quotas that the file names at the most: also such that the settings no longer have.
 const NAMED_MAX: usize = 2 * QUOTAS_MAX;
 /// More than so many take.
@@ -70,39 +67,6 @@ impl Eq for CacheQuota {}
 impl fmt::Debug for CacheQuota {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CacheQuota({}: {})", self.name, self.bytes_max)
-    }
-}
-
-/// Some of the quotas, by their positions in the settings.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Charges(u128);
-
-impl Charges {
-    /// The quotas at these positions.
-    pub fn of(positions: impl IntoIterator<Item = usize>) -> Self {
-        let bits = positions.into_iter().filter(|at| *at < QUOTAS_MAX).map(|at| 1 << at);
-        Charges(bits.fold(0, |all, bit: u128| all | bit))
-    }
-
-    /// Both.
-    #[must_use]
-    pub fn and(self, other: Charges) -> Self {
-        Charges(self.0 | other.0)
-    }
-
-    /// Whether the quota at a position is one of them.
-    pub fn has(self, at: usize) -> bool {
-        at < QUOTAS_MAX && self.0 >> at & 1 == 1
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// Their positions.
-    pub fn positions(self) -> impl Iterator<Item = usize> {
-        (0..QUOTAS_MAX).filter(move |at| self.has(*at))
     }
 }
 

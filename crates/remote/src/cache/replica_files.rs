@@ -7,9 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use super::content::OPEN_LOCK;
+use super::content::{CHARGED, OPEN_LOCK};
 use super::evict::Held;
-use super::quota::CHARGED;
 use crate::checksum::{Algorithm, Checksum, Hasher};
 use crate::disk;
 use crate::source::FileInfo;

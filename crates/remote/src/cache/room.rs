@@ -12,14 +12,15 @@ use serde::{Deserialize, Serialize};
 use super::content::{HeldContent, PIN, lock_alone, make_folder, numbers, segment_path};
 use super::counters::Counting;
 use super::disks::{DiskNumber, Disks};
-use super::evict::{self, Budget, Held, JointDecision, MISSES_MAX, Scope};
+use super::evict::{self, Budget, Held, JointDecision, LimitScope, MISSES_MAX};
 use super::format::ContentId;
-use super::quota::{AskedCharges, Charges, Quotas, decided, has_bytes};
+use super::quota::{AskedCharges, Quotas, decided, has_bytes};
 use super::recompressed::recompressed_id;
 use super::replica_files::FoundReplica;
 use super::segment::{SEGMENT_BYTES, UNFINISHED, index_path, read_header};
 use super::settings::CacheConfig;
 use super::{notices, place, replica_files};
+use crate::charges::Charges;
 use crate::disk::{self, FolderEntry};
 
 /// Room is looked for in steps of so much, or a sixteenth of the cap where that is less: a look
@@ -46,7 +47,7 @@ pub struct Rooms {
 
 /// Bytes that are to come.
 #[derive(Debug, Clone, Copy)]
-pub struct Newcomer<'a> {
+pub struct BytesToCome<'a> {
     pub content: &'a HeldContent,
     pub charges: Charges,
     pub bytes: u64,
@@ -62,15 +63,15 @@ struct CacheDiskRoom {
     /// Bytes that may be added before the next look.
     granted: u64,
     /// What was refused since then.
-    refused: Vec<Refusal>,
+    refused: Vec<RoomRefusal>,
 }
 
 /// A content that has found no room.
 #[derive(Debug, Clone, Copy)]
-struct Refusal {
+struct RoomRefusal {
     content: ContentId,
     charges: Charges,
-    by: Scope,
+    by: LimitScope,
 }
 
 /// The room of one quota.
@@ -136,7 +137,7 @@ impl Rooms {
 
     /// Its file has been opened again: that is a reason to look again.
     pub fn reconsider(&mut self, content: &ContentId) {
-        let is_other = |refusal: &Refusal| refusal.content != *content;
+        let is_other = |refusal: &RoomRefusal| refusal.content != *content;
         self.rooms.values_mut().for_each(|room| room.refused.retain(is_other));
     }
 
@@ -168,7 +169,7 @@ impl Rooms {
     ///
     /// # Errors
     /// An error of the disk.
-    pub fn charge(&self, new: Newcomer<'_>, number: DiskNumber) -> io::Result<()> {
+    pub fn charge(&self, new: BytesToCome<'_>, number: DiskNumber) -> io::Result<()> {
         if self.quotas.is_empty() || new.content.is_charged_on(number, new.charges) {
             return Ok(());
         }
@@ -184,8 +185,8 @@ impl Rooms {
     /// The disk to which bytes of a content may be added now: the one that its last segment is on
     /// where that has room, else that with most room. Segments may go for it. `None` where no disk
     /// or a quota of it has no room.
-    pub fn admits(&mut self, new: Newcomer<'_>, now: u64) -> Option<DiskNumber> {
-        let Newcomer { content, bytes, .. } = new;
+    pub fn admits(&mut self, new: BytesToCome<'_>, now: u64) -> Option<DiskNumber> {
+        let BytesToCome { content, bytes, .. } = new;
         let wanted = content.disk();
         let disks = &self.disks;
         // A disk that is gone looks like one without room.
@@ -205,12 +206,12 @@ impl Rooms {
                 Ok(Some(by)) => refused_by = Some(by),
                 Err(error) => self.disks.note_failed_write(number, &error, now),
             }
-            if matches!(refused_by, Some(Scope::Quota(_))) {
+            if matches!(refused_by, Some(LimitScope::Quota(_))) {
                 // It has no room on any disk.
                 break;
             }
         }
-        if let Some(Scope::Quota(at)) = refused_by
+        if let Some(LimitScope::Quota(at)) = refused_by
             && let Some(room) = self.quota_rooms.get_mut(at)
         {
             room.refused_bytes += bytes;
@@ -225,25 +226,25 @@ impl Rooms {
     fn admits_on(
         &mut self,
         number: DiskNumber,
-        new: Newcomer<'_>,
+        new: BytesToCome<'_>,
         now: u64,
-    ) -> io::Result<Option<Scope>> {
-        let Newcomer { content, charges, bytes } = new;
+    ) -> io::Result<Option<LimitScope>> {
+        let BytesToCome { content, charges, bytes } = new;
         let is_granted = |at: usize| self.quota_rooms.get(at).is_none_or(|q| bytes <= q.granted);
         let are_granted = charges.positions().all(is_granted);
-        let Some(room) = self.rooms.get(&number) else { return Ok(Some(Scope::Disk(number))) };
+        let Some(room) = self.rooms.get(&number) else { return Ok(Some(LimitScope::Disk(number))) };
         if bytes <= room.granted && are_granted {
             return Ok(None);
         }
         if let Some(at) = charges.positions().find(|at| self.is_beyond(*at, bytes)) {
             self.respect(number, charges, at)?;
-            return Ok(Some(Scope::Quota(at)));
+            return Ok(Some(LimitScope::Quota(at)));
         }
-        let Some(room) = self.rooms.get(&number) else { return Ok(Some(Scope::Disk(number))) };
+        let Some(room) = self.rooms.get(&number) else { return Ok(Some(LimitScope::Disk(number))) };
         // Refused once, refused until something has changed: one look for each open, not for each
         // basket.
         let content = *content.id();
-        let is_it = |old: &&Refusal| old.content == content && old.charges == charges;
+        let is_it = |old: &&RoomRefusal| old.content == content && old.charges == charges;
         if let Some(refusal) = room.refused.iter().find(is_it) {
             return Ok(Some(refusal.by));
         }
@@ -253,7 +254,7 @@ impl Rooms {
                 Some(by) => {
                     let surplus = (room.refused.len() + 1).saturating_sub(MISSED_MAX);
                     room.refused.drain(..surplus);
-                    room.refused.push(Refusal { content, charges, by });
+                    room.refused.push(RoomRefusal { content, charges, by });
                 }
                 None => room.refused.clear(),
             }
@@ -280,13 +281,13 @@ impl Rooms {
         let bytes_max = self.quotas.all().get(at).map_or(0, |quota| quota.bytes_max);
         if let Some(room) = self.quota_rooms.get_mut(at) {
             // What is open stays until later.
-            room.is_respected = Scope::Quota(at).bytes(&held) <= bytes_max;
+            room.is_respected = LimitScope::Quota(at).bytes(&held) <= bytes_max;
         }
         Ok(())
     }
 
     /// So many bytes of a content were added to a disk.
-    pub fn grown(&mut self, number: DiskNumber, new: Newcomer<'_>, bytes: u64) {
+    pub fn grown(&mut self, number: DiskNumber, new: BytesToCome<'_>, bytes: u64) {
         new.content.set_charges(new.charges);
         self.rooms.get_mut(&number).into_iter().for_each(|room| room.grown(bytes));
         for at in new.charges.positions() {
@@ -304,16 +305,16 @@ impl Rooms {
     fn look(
         &mut self,
         number: DiskNumber,
-        new: Newcomer<'_>,
+        new: BytesToCome<'_>,
         now: u64,
-    ) -> io::Result<Option<Scope>> {
+    ) -> io::Result<Option<LimitScope>> {
         let _locks = self.lock(number, new.charges)?;
-        let Some(room) = self.rooms.get(&number) else { return Ok(Some(Scope::Disk(number))) };
+        let Some(room) = self.rooms.get(&number) else { return Ok(Some(LimitScope::Disk(number))) };
         let data = room.data.clone();
         notices::clean(&data);
         let found = self.found(number, new.charges);
         let held: Vec<Held> = found.iter().map(|found| found.held).collect();
-        let taken = Scope::Disk(number).bytes(&held);
+        let taken = LimitScope::Disk(number).bytes(&held);
         if let Some(room) = self.rooms.get_mut(&number) {
             room.measure(taken);
         }
@@ -339,7 +340,7 @@ impl Rooms {
         save(&data, &state);
         if refused_by.is_none() {
             self.grant(&budgets);
-            let wanted = budgets.iter().find(|budget| budget.scope == Scope::Disk(number));
+            let wanted = budgets.iter().find(|budget| budget.scope == LimitScope::Disk(number));
             let room = self.rooms.get_mut(&number);
             room.into_iter().for_each(|room| room.free = wanted.map(|budget| budget.wanted));
         }
@@ -376,7 +377,7 @@ impl Rooms {
         for at in charges.positions() {
             let Some(quota) = self.quotas.all().get(at) else { continue };
             let held: Vec<Held> = found.iter().map(|found| found.held).collect();
-            let mut goes = evict::surplus(&held, Scope::Quota(at), quota.bytes_max);
+            let mut goes = evict::surplus(&held, LimitScope::Quota(at), quota.bytes_max);
             goes.sort_unstable();
             for at in goes.into_iter().rev() {
                 if evict(&found[at], &self.counting) > 0 {
@@ -391,12 +392,12 @@ impl Rooms {
     fn budgets(
         &self,
         number: DiskNumber,
-        new: Newcomer<'_>,
+        new: BytesToCome<'_>,
         found: &[Found],
         state: &State,
     ) -> Vec<Budget> {
         let step = STEP_BYTES.min(self.config.bytes_max / 16);
-        let hand = |scope: Scope, behind: &(u64, String)| {
+        let hand = |scope: LimitScope, behind: &(u64, String)| {
             let own = found.iter().filter(|found| scope.has(&found.held));
             own.filter(|found| found.place() <= *behind).count()
         };
@@ -404,7 +405,7 @@ impl Rooms {
         for at in new.charges.positions() {
             let quota = self.quotas.all().get(at).zip(self.quota_rooms.get(at));
             let Some((quota, room)) = quota else { continue };
-            let scope = Scope::Quota(at);
+            let scope = LimitScope::Quota(at);
             let own = found.iter().map(|found| &found.held).filter(|held| scope.has(held));
             let left = quota.bytes_max.saturating_sub(own.map(|held| held.bytes).sum());
             // Nothing goes for bytes that nobody has.
@@ -414,7 +415,7 @@ impl Rooms {
             budgets.push(Budget { scope, bytes_max, wanted, lacking: 0, hand });
         }
         let data = self.rooms.get(&number).map_or(Path::new(""), |room| &room.data);
-        let scope = Scope::Disk(number);
+        let scope = LimitScope::Disk(number);
         budgets.push(Budget {
             scope,
             bytes_max: self.config.bytes_max,
@@ -432,14 +433,14 @@ impl Rooms {
         budgets: &[Budget],
         found: &[Found],
         state: &mut State,
-    ) -> Option<Scope> {
+    ) -> Option<LimitScope> {
         decision.aged.iter().for_each(|at| age(&found[*at].path, found[*at].held));
         for (budget, hand) in budgets.iter().zip(&decision.hands) {
             let mut own = found.iter().filter(|found| budget.scope.has(&found.held));
             let last = hand.checked_sub(1).and_then(|at| own.nth(at));
             let behind = match budget.scope {
-                Scope::Disk(_) => Some(&mut state.hand),
-                Scope::Quota(at) => self.quota_rooms.get_mut(at).map(|room| &mut room.hand),
+                LimitScope::Disk(_) => Some(&mut state.hand),
+                LimitScope::Quota(at) => self.quota_rooms.get_mut(at).map(|room| &mut room.hand),
             };
             if let (Some(last), Some(behind)) = (last, behind) {
                 *behind = last.place();
@@ -461,8 +462,10 @@ impl Rooms {
     fn grant(&mut self, budgets: &[Budget]) {
         for budget in budgets {
             let granted = match budget.scope {
-                Scope::Disk(number) => self.rooms.get_mut(&number).map(|room| &mut room.granted),
-                Scope::Quota(at) => self.quota_rooms.get_mut(at).map(|room| &mut room.granted),
+                LimitScope::Disk(number) => {
+                    self.rooms.get_mut(&number).map(|room| &mut room.granted)
+                }
+                LimitScope::Quota(at) => self.quota_rooms.get_mut(at).map(|room| &mut room.granted),
             };
             granted.into_iter().for_each(|granted| *granted = budget.wanted);
         }
@@ -562,9 +565,9 @@ pub fn shrink_quota(
     let mut found: Vec<Found> = data.iter().flat_map(|data| segments(data, quotas)).collect();
     sort(&mut found);
     let held: Vec<Held> = found.iter().map(|found| found.held).collect();
-    let goes = evict::surplus(&held, Scope::Quota(at), bytes_max);
+    let goes = evict::surplus(&held, LimitScope::Quota(at), bytes_max);
     let freed: u64 = goes.into_iter().map(|at| evict(&found[at], counting)).sum();
-    Scope::Quota(at).bytes(&held).saturating_sub(freed)
+    LimitScope::Quota(at).bytes(&held).saturating_sub(freed)
 }
 
 fn sort(found: &mut [Found]) {

@@ -16,7 +16,7 @@ use super::names::{Name, Names};
 use super::notices::Notices;
 use super::packing::Contents;
 use super::quota::AskedCharges;
-use super::room::{Newcomer, Rooms};
+use super::room::{BytesToCome, Rooms};
 use crate::clock::seconds_since_1970;
 
 /// Most bytes that wait for the disk; pieces that arrive while so many wait are not cached.
@@ -280,17 +280,17 @@ impl Worker {
             return;
         }
         let charges = self.rooms.charges(&content, original, asked);
-        let newcomer = Newcomer { content: &content, charges, bytes: new };
-        let Some(disk) = self.rooms.admits(newcomer, now) else {
+        let to_come = BytesToCome { content: &content, charges, bytes: new };
+        let Some(disk) = self.rooms.admits(to_come, now) else {
             content.note_refusal(true);
             return self.counting.refused(new);
         };
-        let charged = self.rooms.charge(newcomer, disk);
+        let charged = self.rooms.charge(to_come, disk);
         match charged.and_then(|()| content.add(pieces, disk, now)) {
             Ok(grown) => {
                 content.note_refusal(false);
                 self.counting.stored(new);
-                self.rooms.grown(disk, newcomer, grown);
+                self.rooms.grown(disk, to_come, grown);
                 self.save_later(content);
             }
             Err(error) => {

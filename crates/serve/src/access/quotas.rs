@@ -146,7 +146,7 @@ mod tests {
         for (path, address, wanted) in [
             ("root://eos.cern.ch//eos/user/*", "root://eos.cern.ch//eos/user/a/f", true),
             ("root://eos.cern.ch//eos/user", "root://eos.cern.ch:1094//eos/user/a/f", true),
-            ("root://eos.cern.ch//eos/user", "root://eos.cern.ch//eos/users/f", false),
+            ("root://eos.cern.ch//eos/user", "root://eos.cern.ch//eos/user2/f", false),
             ("*.cern.ch/eos", "https://eos.cern.ch/eos/f", true),
             ("*", "https://eos.cern.ch/eos/f", true),
         ] {

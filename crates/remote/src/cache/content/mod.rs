@@ -18,8 +18,8 @@ use mutex::{Mutex, MutexGuard};
 use super::disks::{DiskNumber, Disks};
 use super::extents::{Extents, RecordPlace};
 use super::format::{ContentId, DATA_BYTES_MAX, Record, decode_record};
-use super::quota::Charges;
 use super::segment::Segment;
+use crate::charges::Charges;
 use crate::source::buffers::Buffers;
 use crate::source::held::HeldBytes;
 
@@ -29,6 +29,8 @@ const RUN_BYTES: u64 = 1 << 20;
 const RUN_GAP_BYTES: u64 = 4096;
 /// The name of the file whose shared lock shows that a process reads from the folder.
 pub const OPEN_LOCK: &str = "open";
+/// The name of the file with the quotas that the content is charged to.
+pub const CHARGED: &str = "charged";
 /// The name of the file that keeps eviction away.
 pub const PIN: &str = "pinned";
 /// Bits of a segment's number in its key; those above are its disk's.
