@@ -213,7 +213,7 @@ pub fn run(arguments: &CacheArguments) -> Outcome {
 fn described(totals: &CacheTotals) -> String {
     format!(
         "{} of {} in {}{}, {} of them recompressed\n{} addresses; {} segments, {} of them open or \
-         pinned; {} free",
+         pinned; {} free{}",
         size(totals.disk_bytes),
         size(totals.bytes_max),
         shown(&totals.folder),
@@ -223,7 +223,15 @@ fn described(totals: &CacheTotals) -> String {
         totals.segments,
         totals.segments_staying,
         size(totals.free_bytes),
+        full(totals),
     )
+}
+
+fn full(totals: &CacheTotals) -> String {
+    match totals.full_disks {
+        0 => String::new(),
+        _ => " (less than FARROOT_CACHE_FREE on one disk or more: nothing is added there)".into(),
+    }
 }
 
 fn left_out(totals: &CacheTotals) -> String {

@@ -252,16 +252,11 @@ impl Remote {
         }
         let left: u64 = missing().iter().map(|piece| piece.end - piece.start).sum();
         if left > 0 {
-            let left = report::size(left);
-            let text = format!(
-                "the cache has no room for {left} of it: the rest is open or pinned, or a quota \
-                 is full"
-            );
-            return Err(Error::new(ErrorKind::LimitReached, text)
+            cache.check_room(left).map_err(|error| error.with_url(file.url()))?;
+            let text = format!("{} of it could not be written to the cache", report::size(left));
+            return Err(Error::new(ErrorKind::Io, text)
                 .with_url(file.url())
-                .with_advice(
-                    "let FARROOT_CACHE say more, end pins (`farroot cache unpin`), or evict files",
-                ));
+                .with_advice("its disk may be failing: the log says why"));
         }
         let after = cache.counters();
         Ok(after.missed_bytes - before.missed_bytes)

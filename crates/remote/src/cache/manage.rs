@@ -16,6 +16,7 @@ use super::recompressed::recompressed_id;
 use super::replica_files::{REPLICA, is_sound};
 use super::room::Found;
 use super::segment::verify;
+use super::space::DiskSpace;
 use super::{Cache, place, room};
 use crate::address::Address;
 use crate::clock::seconds_since_1970;
@@ -64,6 +65,8 @@ pub struct CacheTotals {
     pub bytes_max: u64,
     /// Bytes that are free on these disks.
     pub free_bytes: u64,
+    /// Disks that have fewer free than the cache leaves to others: nothing is added to them.
+    pub full_disks: u64,
     /// The folders of the settings, each on a disk, and those of them that are left out.
     pub disks: u64,
     /// Those.
@@ -160,7 +163,8 @@ impl Cache {
         self.inner.disks.check_all();
         let segments = self.segments();
         let data: Vec<&Path> = self.inner.disks.in_use().map(|(_, data)| data).collect();
-        let free = |data: &&Path| place::free_bytes(data).map_or(0, |(free, _)| free);
+        let space = |data: &&Path| room::space_of(data, &self.inner.config);
+        let spaces: Vec<DiskSpace> = data.iter().map(space).collect();
         let (disks, disks_left_out) = self.inner.disks.counts();
         let shown: Vec<String> = data.iter().map(|data| data.display().to_string()).collect();
         let names = self.inner.names.all();
@@ -177,7 +181,8 @@ impl Cache {
             disk_bytes: segments.iter().map(bytes).sum(),
             recompressed_disk_bytes: segments.iter().filter(is_recompressed).map(bytes).sum(),
             bytes_max: self.inner.config.bytes_max.saturating_mul(data.len() as u64),
-            free_bytes: data.iter().map(free).sum(),
+            free_bytes: spaces.iter().map(|space| space.free).sum(),
+            full_disks: spaces.iter().filter(|space| space.under_floor() > 0).count() as u64,
             disks,
             disks_left_out,
             segments: segments.len() as u64,

@@ -28,6 +28,7 @@ mod replicas;
 mod room;
 mod segment;
 mod settings;
+mod space;
 mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};

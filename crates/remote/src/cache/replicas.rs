@@ -16,7 +16,7 @@ use super::quota::decided;
 use super::recompressed::recompressed_id;
 use super::replica_files::{ABOUT, MAKING, REPLICA, ReplicaFacts, checksum, facts};
 use super::segment::UNFINISHED;
-use super::{Cache, place, room};
+use super::{Cache, place, room, space};
 use crate::charges::Charges;
 use crate::checksum::{Algorithm, Checksum};
 use crate::clock::seconds_since_1970;
@@ -219,22 +219,26 @@ impl Cache {
         self.make_quota_room(bytes, charges)?;
         let config = &self.inner.config;
         room::shrink(&[data], config.bytes_max.saturating_sub(bytes), &self.inner.counting);
-        let found = room::segments(data, &self.inner.quotas);
-        let taken: u64 = found.iter().map(|found| found.held.bytes).sum();
-        let (free, all) = place::free_bytes(data).map_err(|error| Error::from_io(&error))?;
-        let floor = (all / 10).min(config.free_bytes_min);
-        if taken + bytes <= config.bytes_max && floor + bytes <= free {
-            return Ok(());
+        let space = room::space_of(data, config);
+        if space.has(bytes) { Ok(()) } else { Err(space.no_room(bytes)) }
+    }
+
+    /// `LimitReached` where reads of so many bytes are not cached, for lack of room. Blocks.
+    pub(crate) fn check_room(&self, bytes: u64) -> Result<()> {
+        let (_, data) = self.roomiest()?;
+        let config = &self.inner.config;
+        let space = room::space_of(&data, config);
+        if !space.has(bytes.max(space::step(config))) {
+            return Err(space.no_room(bytes));
         }
-        let text = format!(
-            "the cache has no room for {}: of {} it has {}, and its disk has {} free",
-            size(bytes),
-            size(config.bytes_max),
-            size(taken),
-            size(free)
-        );
-        Err(Error::new(ErrorKind::LimitReached, text)
-            .with_advice("let FARROOT_CACHE say more, or end pins (`farroot cache unpin`)"))
+        match self.inner.quotas.all().is_empty() {
+            true => Ok(()),
+            false => {
+                let text = format!("the cache has no room for {}: a quota is full", size(bytes));
+                let advice = "`farroot cache stat` shows the quotas; let one have more bytes";
+                Err(Error::new(ErrorKind::LimitReached, text).with_advice(advice))
+            }
+        }
     }
 }
 

@@ -17,15 +17,13 @@ use super::format::ContentId;
 use super::quota::{AskedCharges, Quotas, decided, has_bytes};
 use super::recompressed::recompressed_id;
 use super::replica_files::FoundReplica;
-use super::segment::{SEGMENT_BYTES, UNFINISHED, index_path, read_header};
+use super::segment::{UNFINISHED, index_path, read_header};
 use super::settings::CacheConfig;
+use super::space::{self, DiskSpace};
 use super::{notices, place, replica_files};
 use crate::charges::Charges;
 use crate::disk::{self, FolderEntry};
 
-/// Room is looked for in steps of so much, or a sixteenth of the cap where that is less: a look
-/// goes through all folders.
-const STEP_BYTES: u64 = SEGMENT_BYTES;
 /// Files whose misses are counted.
 const MISSED_MAX: usize = 4096;
 /// More than the state of that many files takes.
@@ -64,6 +62,8 @@ struct CacheDiskRoom {
     granted: u64,
     /// What was refused since then.
     refused: Vec<RoomRefusal>,
+    /// Whether the log says that others fill the disk.
+    has_warned: bool,
 }
 
 /// A content that has found no room.
@@ -314,9 +314,9 @@ impl Rooms {
         notices::clean(&data);
         let found = self.found(number, new.charges);
         let held: Vec<Held> = found.iter().map(|found| found.held).collect();
-        let taken = LimitScope::Disk(number).bytes(&held);
+        let space = DiskSpace::new(&data, &self.config, LimitScope::Disk(number).bytes(&held));
         if let Some(room) = self.rooms.get_mut(&number) {
-            room.measure(taken);
+            room.free = Some(space.room());
         }
         let mut state = load(&data);
         let budgets = self.budgets(number, new, &found, &state);
@@ -338,6 +338,10 @@ impl Rooms {
         let surplus = state.misses.len().saturating_sub(MISSED_MAX);
         state.misses.drain(..surplus);
         save(&data, &state);
+        let is_full = refused_by == Some(LimitScope::Disk(number)) && space.under_floor() > 0;
+        if is_full && let Some(room) = self.rooms.get_mut(&number) {
+            room.warn(&space, new.bytes);
+        }
         if refused_by.is_none() {
             self.grant(&budgets);
             let wanted = budgets.iter().find(|budget| budget.scope == LimitScope::Disk(number));
@@ -396,7 +400,7 @@ impl Rooms {
         found: &[Found],
         state: &State,
     ) -> Vec<Budget> {
-        let step = STEP_BYTES.min(self.config.bytes_max / 16);
+        let step = space::step(&self.config);
         let hand = |scope: LimitScope, behind: &(u64, String)| {
             let own = found.iter().filter(|found| scope.has(&found.held));
             own.filter(|found| found.place() <= *behind).count()
@@ -420,7 +424,7 @@ impl Rooms {
             scope,
             bytes_max: self.config.bytes_max,
             wanted: new.bytes.max(step),
-            lacking: under_floor(data, self.config.free_bytes_min),
+            lacking: DiskSpace::new(data, &self.config, 0).under_floor(),
             hand: hand(scope, &state.hand),
         });
         budgets
@@ -493,7 +497,8 @@ impl Rooms {
 
 impl CacheDiskRoom {
     fn new(data: PathBuf, config: CacheConfig) -> Self {
-        CacheDiskRoom { data, config, free: None, granted: 0, refused: Vec::new() }
+        let refused = Vec::new();
+        CacheDiskRoom { data, config, free: None, granted: 0, refused, has_warned: false }
     }
 
     /// Bytes that are free, as far as is known; looks where so many are wanted the first time.
@@ -503,19 +508,15 @@ impl CacheDiskRoom {
         }
         match self.free {
             Some(free) => free,
-            None => {
-                let found = segments(&self.data, &Quotas::default());
-                self.measure(found.iter().map(|found| found.held.bytes).sum())
-            }
+            None => *self.free.insert(space_of(&self.data, &self.config).room()),
         }
     }
 
-    fn measure(&mut self, taken: u64) -> u64 {
-        let below_cap = self.config.bytes_max.saturating_sub(taken);
-        let on_disk = place::free_bytes(&self.data).map_or(0, |(free, all)| {
-            free.saturating_sub((all / 10).min(self.config.free_bytes_min))
-        });
-        *self.free.insert(below_cap.min(on_disk))
+    /// Says once that others fill the disk.
+    fn warn(&mut self, space: &DiskSpace, bytes: u64) {
+        if !std::mem::replace(&mut self.has_warned, true) {
+            tracing::warn!("{}: {}", self.data.display(), space.no_room(bytes));
+        }
     }
 
     /// So many bytes were added.
@@ -523,6 +524,12 @@ impl CacheDiskRoom {
         self.granted = self.granted.saturating_sub(bytes);
         self.free = self.free.map(|free| free.saturating_sub(bytes));
     }
+}
+
+/// How much room a disk has.
+pub fn space_of(data: &Path, config: &CacheConfig) -> DiskSpace {
+    let found = segments(data, &Quotas::default());
+    DiskSpace::new(data, config, found.iter().map(|found| found.held.bytes).sum())
 }
 
 /// Waits for the other processes that decide about a disk.
@@ -649,12 +656,6 @@ pub fn segments(data: &Path, quotas: &Quotas) -> Vec<Found> {
     }
     sort(&mut found);
     found
-}
-
-/// How many bytes have to become free on the disk so that others have their part.
-fn under_floor(data: &Path, least: u64) -> u64 {
-    let Ok((free, all)) = place::free_bytes(data) else { return 0 };
-    (all / 10).min(least).saturating_sub(free)
 }
 
 /// Takes one use from a segment.
