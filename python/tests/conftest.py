@@ -24,6 +24,9 @@ pytest_plugins = ["tests.leaks"]
 # Tests count round trips of first reads, and leave nothing in the home of who runs them.
 os.environ["FARROOT_STORE"] = "0"
 
+# Tests fill caches also on a disk that others have filled.
+os.environ["FARROOT_CACHE_FREE"] = "0"
+
 # When pytest begins, it closes its folder in /tmp to other users. The servers of another checkout's
 # tests run as the user nobody and could not read it: each checkout has a folder of its own.
 _checkout = hashlib.sha256(str(REPOSITORY).encode()).hexdigest()[:8]

@@ -36,7 +36,6 @@ def read(address: str, folder: Path, **settings: str) -> dict[str, Any]:
     cache = {
         "FARROOT_CACHE": "1 GB",
         "FARROOT_CACHE_FOLDER": str(folder),
-        "FARROOT_CACHE_FREE": "0",
     }
     environment = {**os.environ, **cache, "FARROOT_STORE": "0", **settings}
     command = [sys.executable, "-W", "error", "-c", READ, address]
@@ -135,6 +134,6 @@ def test_a_remembered_error_says_until_when(tmp_path: Path) -> None:
         closed.bind(("127.0.0.1", 0))
         address = f"root://127.0.0.1:{closed.getsockname()[1]}//f.root"
         command = [sys.executable, "-W", "error", "-c", REFUSED, address]
-        environment = {**os.environ, **cache, "FARROOT_CACHE_FREE": "0", "FARROOT_STORE": "0"}
+        environment = {**os.environ, **cache, "FARROOT_STORE": "0"}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == "True True\nTrue True\n2 [True]\n"

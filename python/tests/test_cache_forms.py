@@ -60,7 +60,6 @@ def environment(folder: Path, **settings: str) -> dict[str, str]:
     cache = {
         "FARROOT_CACHE": "1 GB",
         "FARROOT_CACHE_FOLDER": str(folder),
-        "FARROOT_CACHE_FREE": "0",
         "FARROOT_STORE": "0",
     }
     return {**os.environ, **cache, **settings}

@@ -35,7 +35,6 @@ def test_a_file_that_was_replaced_behind_a_proxy(tmp_path: Path) -> None:
     settings = {
         "FARROOT_CACHE": "100 MB",
         "FARROOT_CACHE_FOLDER": str(tmp_path / "cache"),
-        "FARROOT_CACHE_FREE": "0",
         "FARROOT_CACHE_CHECK": "trust=1d",
     }
     with started("serve", str(folder)) as host:

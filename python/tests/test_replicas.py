@@ -47,7 +47,7 @@ def command(tmp_path: Path) -> Command:
 
     def run(*words: object) -> subprocess.CompletedProcess[str]:
         line = [sys.executable, "-m", "farroot", *map(str, words)]
-        environment = {**os.environ, "FARROOT_CACHE_FREE": "0", **settings}
+        environment = {**os.environ, **settings}
         return subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
 
     return run
