@@ -23,7 +23,7 @@ use crate::streamer::{ClassLayout, MemberKind};
 use crate::types::special::Special;
 
 pub(crate) use branches::read_tree_object;
-pub(crate) use reader::read_object_with_marks;
+pub(crate) use reader::{ObjectHeader, read_object_with_marks};
 pub use reader::{read_object, read_object_at};
 
 /// Position of an object in [`Objects`].

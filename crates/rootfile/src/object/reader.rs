@@ -141,14 +141,14 @@ pub(super) fn read_to_extent(
 
 /// The version in front of an object, and where the object ends.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ObjectHeader {
+pub(crate) struct ObjectHeader {
     pub version: u16,
     /// Bytes behind the version, where the object says.
     pub len: Option<usize>,
 }
 
 impl ObjectHeader {
-    pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<ObjectHeader> {
+    pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<ObjectHeader> {
         let start = cursor.clone();
         if cursor.remaining() < 4 || cursor.peek_u32()? & BYTE_COUNT == 0 {
             return Ok(ObjectHeader { version: cursor.u16()?, len: None });

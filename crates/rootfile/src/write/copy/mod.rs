@@ -9,6 +9,7 @@ pub mod basket;
 mod fill;
 mod friends;
 mod in_place;
+mod index;
 mod memory;
 mod new_columns;
 mod ntuple;

@@ -6,6 +6,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::basket;
+use super::index::PartIndex;
 use crate::error::{Error, Result};
 use crate::tree::interpret::check_place;
 use crate::tree::{BasketPlace, Branch, Tree};
@@ -18,6 +19,7 @@ pub struct TreePart {
     pub(super) branches: Vec<BranchPart>,
     /// Whether the tree has other friends than that of the first input.
     pub(super) has_other_friends: bool,
+    pub(super) index: PartIndex,
 }
 
 /// Entries in a row whose clusters have one size, 0 where the input does not say; the last one may
@@ -284,6 +286,12 @@ impl Survivors {
         let at = self.runs.partition_point(|run| run.start < entry);
         let Some(last) = at.checked_sub(1) else { return 0 };
         self.before[last] + entry.min(self.runs[last].end) - self.runs[last].start
+    }
+
+    /// The number of a survivor among them; `None` for an entry that is left out.
+    pub(super) fn place(&self, entry: u64) -> Option<u64> {
+        let at = self.runs.partition_point(|run| run.start <= entry).checked_sub(1)?;
+        self.runs[at].contains(&entry).then(|| self.before[at] + entry - self.runs[at].start)
     }
 
     /// Runs of the survivors within `entries`.

@@ -113,6 +113,13 @@ impl SourceRecord {
         self.bodies.contains_key(&id)
     }
 
+    /// The bytes of an object that a pointer leads to.
+    pub(super) fn body(&self, id: ObjectId) -> Option<Bytes> {
+        let mark = &self.marks[*self.bodies.get(&id)?];
+        let Marked::Object { body, .. } = mark.part else { return None };
+        Some(self.content.slice(body..mark.end))
+    }
+
     /// The record's own object.
     pub(crate) fn root(&self) -> ObjectRef<'_> {
         self.objects.root()

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::BlockNumbers;
 use super::fill::content_max;
 use super::friends::CopiedFriends;
+use super::index::{CopiedIndex, PartIndex};
 use super::new_columns::{KeptEntries, TreeColumns};
 use super::object::CopiedObject;
 use super::plan::{
@@ -50,6 +51,7 @@ pub struct CopiedTree {
     /// Whether some entries are left out, which an index would know.
     is_cut: bool,
     pub(super) friends: CopiedFriends,
+    index: CopiedIndex,
 }
 
 /// Treatment of the inputs' baskets.
@@ -118,6 +120,7 @@ impl CopiedTree {
             remade: Remade::No,
             is_cut: false,
             friends: CopiedFriends::default(),
+            index: CopiedIndex::default(),
         };
         (0..first.paths.len()).for_each(|at| tree.add_branch(&first, at));
         tree.add_source(first)?;
@@ -201,14 +204,12 @@ impl CopiedTree {
 
     /// The parts of the inputs' trees that the copy, after all inputs, lacks.
     pub fn left_out(&self) -> Vec<String> {
-        let has_index = !matches!(self.sources[0].tree.index, Ok(None));
-        let text = "its index is left out, as it names entries of the first input alone";
-        let index = (has_index && self.drops_index()).then(|| text.to_owned());
+        let has_object = matches!(self.sources[0].tree.index, Ok(Some(_)));
+        let why = self.index.left_out(has_object).filter(|_| self.moves_entries());
+        let index = why.map(|why| {
+            format!("its index is left out, {why}: as a friend, it goes by the numbers of entries")
+        });
         index.into_iter().chain(self.friends_left_out()).collect()
-    }
-
-    fn drops_index(&self) -> bool {
-        self.moves_entries()
     }
 
     /// Whether entries have other numbers than in the first input, or there are others.
@@ -313,7 +314,8 @@ impl CopiedTree {
                 }
                 self.planned = planned;
                 let has_other_friends = self.has_other_friends(&other.tree);
-                Ok(TreePart { entries, clusters, branches, has_other_friends })
+                let index = PartIndex::new(&other.tree, survivors);
+                Ok(TreePart { entries, clusters, branches, has_other_friends, index })
             }
         }
     }
@@ -363,6 +365,7 @@ impl CopiedTree {
                 }
             }
         }
+        self.index.add(&part.index, self.entries);
         self.entries += part.entries;
         if !matches!(self.remade, Remade::Joined { .. }) {
             part.clusters.iter().for_each(|one| join(&mut self.clusters, *one));
@@ -493,12 +496,12 @@ impl CopiedTree {
         set("fNClusterRange", &[ends.len() as i64])?;
         set("fClusterRangeEnd", &ends)?;
         set("fClusterSize", &sizes)?;
-        // An index knows the entries of the first input alone, a table of references its baskets.
-        for name in ["fTreeIndex", "fBranchRef"] {
-            let pointed = tree.member(name).and_then(|_| tree.pointed(name).ok().flatten());
-            let is_old = name == "fBranchRef" || self.drops_index();
-            edits.dropped.extend(pointed.filter(|_| is_old).map(|object| (0, object.id)));
+        let pointed = |name| tree.member(name).and_then(|_| tree.pointed(name).ok().flatten());
+        if let Some(index) = pointed("fTreeIndex").filter(|_| self.moves_entries()) {
+            self.index.edit(&self.records[0].record, index, edits)?;
         }
+        // A table of references knows the baskets of the first input alone.
+        edits.dropped.extend(pointed("fBranchRef").map(|object| (0, object.id)));
         edits.dropped.extend(self.dropped_friends(tree).into_iter().map(|id| (0, id)));
         Ok(())
     }
