@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
-use crate::header::read_offset;
+use crate::header::{has_long_offsets, read_offset};
 use crate::key::{KEY_LEN_MIN, Key};
 
 /// Bytes of a directory's content up to the end of its offsets, at most.
@@ -37,7 +37,7 @@ impl DirectoryRecord {
         let _times = (cursor.u32()?, cursor.u32()?);
         let keys_len = u64::from(cursor.u32()?);
         let name_len = u64::from(cursor.u32()?);
-        let big = version > 1000;
+        let big = has_long_offsets(version);
         let directory_offset = read_offset(cursor, big)?;
         let _parent = read_offset(cursor, big)?;
         let keys_offset = read_offset(cursor, big)?;

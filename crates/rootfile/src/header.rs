@@ -126,6 +126,14 @@ fn uuid(cursor: &mut Cursor<'_>) -> Result<u128> {
     Ok(u128::from(high) << 64 | u128::from(low))
 }
 
+/// Added to the version of a record whose offsets have eight bytes: keys, directories, free ranges.
+pub(crate) const LONG_OFFSETS: u16 = 1000;
+
+/// Whether the offsets of a record of this version have eight bytes, else four.
+pub(crate) fn has_long_offsets(version: u16) -> bool {
+    version > LONG_OFFSETS
+}
+
 /// An offset of four or eight bytes.
 pub(crate) fn read_offset(cursor: &mut Cursor<'_>, big: bool) -> Result<u64> {
     if big { cursor.u64() } else { Ok(cursor.u32()?.into()) }

@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
-use crate::header::read_offset;
+use crate::header::{has_long_offsets, read_offset};
 use crate::hole;
 
 /// Bytes of a key without names and with short offsets: no key is shorter.
@@ -60,7 +60,7 @@ impl Key {
         let datime = cursor.u32()?;
         let key_len = u64::from(cursor.u16()?);
         let cycle = cursor.u16()?;
-        let big = version > 1000;
+        let big = has_long_offsets(version);
         let offset = read_offset(cursor, big)?;
         let directory_offset = read_offset(cursor, big)?;
         Ok(Key {

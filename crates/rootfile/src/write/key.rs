@@ -2,9 +2,12 @@
 
 use super::buffer::Buffer;
 use crate::error::{Error, Result};
+use crate::header::LONG_OFFSETS;
 
 /// Offsets above this need eight bytes (ROOT: `TFile::kStartBigFile`).
 pub const BIG: u64 = 2_000_000_000;
+/// The version of TKey that is written.
+const VERSION: u16 = 4;
 /// A free stretch has no fewer bytes: it begins with its length.
 pub const GAP_MIN: u64 = 4;
 
@@ -62,7 +65,7 @@ impl KeyHead {
         let whole = i32::try_from(stored + key_len as u64).map_err(|_| too_long("the record"))?;
         let content = u32::try_from(content).map_err(|_| too_long("the content"))?;
         to.i32(whole);
-        to.u16(if self.is_long(offset) { 1004 } else { 4 });
+        to.u16(if self.is_long(offset) { VERSION + LONG_OFFSETS } else { VERSION });
         to.u32(content);
         to.u32(self.datime);
         to.u16(u16::try_from(key_len).map_err(|_| too_long("names"))?);

@@ -18,6 +18,7 @@ use std::ops::RangeInclusive;
 use crate::block;
 use crate::codec::{Codecs, Unpacked};
 use crate::error::{Error, Result};
+use crate::header::has_long_offsets;
 use crate::hole;
 use crate::key::KEY_LEN_MIN;
 use crate::memory;
@@ -31,8 +32,6 @@ pub(super) const IO_GENERATE_OFFSET_MAP: u8 = 1;
 const FLAG_GENERATE_OFFSETS: u8 = 80;
 /// Versions of `TBasket` with one layout: 2 up to ROOT 6.10, and 3 (`TBasket::Streamer`).
 const VERSIONS: RangeInclusive<i16> = 2..=3;
-/// Keys with a version above this have eight-byte seeks.
-const KEY_VERSION_LARGE: i16 = 1000;
 
 /// The decompressed content of a basket.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -253,14 +252,14 @@ struct Header {
 impl Header {
     fn read(fields: &mut Fields<'_>) -> Result<Header> {
         let record_len = fields.len("fNbytes")?;
-        let key_version = fields.i16()?;
+        let key_version = u16::from_be_bytes(fields.bytes()?);
         let content_len = fields.len("fObjlen")?;
         fields.take(4)?; // fDatime
         let key_len = fields.i16()?;
         let key_len = usize::try_from(key_len)
             .map_err(|_| Error::corrupt(format!("basket's key has length {key_len}")))?;
         fields.take(2)?; // fCycle
-        let is_large = key_version > KEY_VERSION_LARGE;
+        let is_large = has_long_offsets(key_version);
         let offset = match is_large {
             true => u64::from_be_bytes(fields.bytes()?),
             false => u32::from_be_bytes(fields.bytes()?).into(),

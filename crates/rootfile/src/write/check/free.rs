@@ -3,7 +3,7 @@
 use super::{Check, Severity};
 use crate::cursor::Cursor;
 use crate::error::Result;
-use crate::header::read_offset;
+use crate::header::{has_long_offsets, read_offset};
 
 /// Bytes of an entry, at least.
 const ENTRY_LEN_MIN: usize = 10;
@@ -74,7 +74,7 @@ impl Check<'_> {
         let mut cursor = Cursor::new(&content, start);
         let mut entries = Vec::new();
         while cursor.remaining() >= ENTRY_LEN_MIN {
-            let big = cursor.u16()? > 1000;
+            let big = has_long_offsets(cursor.u16()?);
             let entry = (read_offset(&mut cursor, big)?, read_offset(&mut cursor, big)?);
             entries.push(entry);
             if entry.1 > self.file.header.end {

@@ -7,13 +7,12 @@ use bytes::Bytes;
 
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
+use crate::header::has_long_offsets;
 use crate::write::buffer::Buffer;
 use crate::write::compression::{Compression, Encoders};
 use crate::write::key::BIG;
 use crate::write::table::RecordPlace;
 
-/// Keys with a version above this have offsets of eight bytes.
-const KEY_VERSION_LARGE: u16 = 1000;
 /// Of the fields of a key, and of its class's name with offsets of eight and four bytes.
 const VERSION_AT: usize = 4;
 const CYCLE_AT: usize = 16;
@@ -100,7 +99,7 @@ pub fn moved_head(
 pub(super) fn is_long(record: &[u8]) -> Result<bool> {
     let version = record.get(VERSION_AT..VERSION_AT + 2);
     let version = version.ok_or_else(|| Error::corrupt("a basket that is cut"))?;
-    Ok(u16::from_be_bytes([version[0], version[1]]) > KEY_VERSION_LARGE)
+    Ok(has_long_offsets(u16::from_be_bytes([version[0], version[1]])))
 }
 
 /// That a record is a basket, which says that it was at `from` of its file or says no place.
@@ -169,8 +168,7 @@ pub fn embedded_record(
     record[..4].copy_from_slice(&len.to_be_bytes());
     record[6..10].copy_from_slice(&(content.len() as u32).to_be_bytes());
     // Where it is is not known yet, and its buffer follows.
-    let is_long = u16::from_be_bytes([record[4], record[5]]) > KEY_VERSION_LARGE;
-    let width = if is_long { 8 } else { 4 };
+    let width = if is_long(&record)? { 8 } else { 4 };
     record[OFFSET_AT..OFFSET_AT + width].fill(0);
     record[key.len() - 1] = 0;
     Ok(record)
@@ -180,7 +178,7 @@ impl Embedded<'_> {
     fn read(bytes: &Bytes, entries: usize) -> Result<Embedded<'_>> {
         let mut cursor = Cursor::new(bytes, 0);
         cursor.skip(VERSION_AT)?;
-        let is_long = cursor.u16()? > KEY_VERSION_LARGE;
+        let is_long = has_long_offsets(cursor.u16()?);
         cursor.skip(8)?;
         let key_len = usize::from(cursor.u16()?);
         cursor.skip(2 + if is_long { 16 } else { 8 })?;

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::existing::{ExistingDirectory, LONG, OldForm};
+use super::existing::{ExistingDirectory, OldForm};
 use super::keys::{KeyList, KeyPlace};
 use super::{BEGIN, DirectoryId, FileWriter, Slot, Span, State, finished};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
+use crate::header::LONG_OFFSETS;
 use crate::key::Key;
 use crate::write::buffer::Buffer;
 use crate::write::key::{BIG, KeyHead, string_len, write_offset};
@@ -304,7 +305,8 @@ impl FileWriter {
         let form = old.as_ref().map(|old| &old.form);
         let long = keys > BIG || form.is_some_and(|form| form.is_long);
         let mut content = Buffer::default();
-        content.u16(form.map_or(VERSION, |form| form.version) + if long { LONG } else { 0 });
+        content
+            .u16(form.map_or(VERSION, |form| form.version) + if long { LONG_OFFSETS } else { 0 });
         content.u32(form.map_or(self.options.datime, |form| form.created));
         content.u32(self.options.datime);
         content.u32(keys_len as u32);

@@ -9,7 +9,7 @@ use crate::cursor::Cursor;
 use crate::directory::{Directory, DirectoryRecord};
 use crate::error::{Error, Result};
 use crate::file::{File, bytes_of, ready};
-use crate::header::{Header, read_offset};
+use crate::header::{Header, LONG_OFFSETS, has_long_offsets, read_offset};
 use crate::key::{KEY_LEN_MIN, Key};
 use crate::known::{Known, Needs, Progress};
 use crate::streamer::StreamerInfo;
@@ -18,8 +18,6 @@ use crate::streamer::StreamerInfo;
 const DIRECTORY_LEN: u64 = 60;
 /// Files from before have directories without a number of their own, whose records are shorter.
 const VERSION_MIN: u32 = 40_000;
-/// Added to the version of a record whose offsets have eight bytes.
-pub(super) const LONG: u16 = 1000;
 /// Bytes of an entry of the list of free ranges.
 const ENTRY_LEN_MIN: usize = 10;
 
@@ -159,8 +157,8 @@ impl Place {
         let mut cursor = Cursor::new(record, start);
         let version = cursor.u16()?;
         let created = cursor.u32()?;
-        let is_long = version > LONG;
-        let record = OldForm { version: version % LONG, is_long, created, rest };
+        let is_long = has_long_offsets(version);
+        let record = OldForm { version: version % LONG_OFFSETS, is_long, created, rest };
         let list = match directory.range.is_empty() {
             true => Bytes::new(),
             false => known.joined(directory.range.clone())?.unwrap_or_default(),
