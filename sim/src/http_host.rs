@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT_RANGES, CONTENT_RANGE, CONTENT_TYPE, HeaderName, LAST_MODIFIED, RANGE};
 use hyper::server::conn::http1;
@@ -16,6 +16,7 @@ use mutex::Mutex;
 use tokio::sync::mpsc;
 
 use crate::link::End;
+use crate::xrootd_host::TakenFiles;
 use crate::{Files, adler32};
 
 const BOUNDARY: &str = "simulated-boundary";
@@ -45,6 +46,8 @@ pub struct HttpBehaviour {
     pub size: Option<u64>,
     /// It knows no ranges from the end of a file: leaves them out as XRootD 5.5.
     pub no_suffixes: bool,
+    /// Files that clients put, under whichever name; `None`: it takes none.
+    pub takes: Option<TakenFiles>,
 }
 
 impl HttpBehaviour {
@@ -70,33 +73,71 @@ pub fn serve(mut accepted: mpsc::UnboundedReceiver<End>, files: Files) -> Contro
         while let Some(end) = accepted.recv().await {
             let files = files.clone();
             let behaviour = behaviour.clone();
-            let service = service_fn(move |request: Request<Incoming>| {
-                let behaviour = behaviour.lock();
-                let refusal = behaviour.rule.as_ref().and_then(|rule| rule(request.uri()));
-                let response = match &refusal {
-                    Some(refusal) => refuse(refusal),
-                    None => {
-                        let files = behaviour.replaced_by.as_ref().unwrap_or(&files);
-                        let mut request = request;
-                        if behaviour.no_suffixes {
-                            leave_out_suffixes(&mut request);
-                        }
-                        let mut response = answer(files, &request, behaviour.size);
-                        for name in &behaviour.without {
-                            response.headers_mut().remove(name);
-                        }
-                        for (name, value) in &behaviour.headers {
-                            set(&mut response, name.clone(), value);
-                        }
-                        response
-                    }
+            let service = service_fn(move |mut request: Request<Incoming>| {
+                let takes = behaviour.lock().takes.clone();
+                let response = match takes {
+                    Some(_) => None,
+                    None => Some(respond(&behaviour.lock(), &files, &mut request)),
                 };
-                async move { Ok::<_, Infallible>(response) }
+                async move {
+                    Ok::<_, Infallible>(match (takes, response) {
+                        (Some(taken), _) => take(&taken, request).await,
+                        (None, response) => response.unwrap_or_default(),
+                    })
+                }
             });
             tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(end), service));
         }
     });
     control
+}
+
+/// The answer of a server that only serves.
+fn respond(
+    behaviour: &HttpBehaviour,
+    files: &Files,
+    request: &mut Request<Incoming>,
+) -> Response<Full<Bytes>> {
+    if let Some(refusal) = behaviour.rule.as_ref().and_then(|rule| rule(request.uri())) {
+        return refuse(&refusal);
+    }
+    let files = behaviour.replaced_by.as_ref().unwrap_or(files);
+    if behaviour.no_suffixes {
+        leave_out_suffixes(request);
+    }
+    let mut response = answer(files, request, behaviour.size);
+    for name in &behaviour.without {
+        response.headers_mut().remove(name);
+    }
+    for (name, value) in &behaviour.headers {
+        set(&mut response, name.clone(), value);
+    }
+    response
+}
+
+/// The answer of a server that takes files.
+async fn take(taken: &TakenFiles, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    let path = request.uri().path().to_owned();
+    let (head, mut body) = request.into_parts();
+    match head.method.as_str() {
+        "PUT" => {
+            let mut file = Vec::new();
+            while let Some(Ok(frame)) = body.frame().await {
+                file.extend_from_slice(frame.data_ref().unwrap_or(&Bytes::new()));
+            }
+            taken.lock().insert(path, file);
+            with_status(StatusCode::CREATED, Bytes::new())
+        }
+        "HEAD" | "DELETE" if !taken.lock().contains_key(&path) => {
+            with_status(StatusCode::NOT_FOUND, Bytes::new())
+        }
+        "HEAD" => with_status(StatusCode::OK, Bytes::new()),
+        "DELETE" => {
+            taken.lock().remove(&path);
+            with_status(StatusCode::NO_CONTENT, Bytes::new())
+        }
+        _ => with_status(StatusCode::METHOD_NOT_ALLOWED, Bytes::new()),
+    }
 }
 
 /// Leaves the ranges from the end of the file out of a request.

@@ -5,9 +5,11 @@
 //! many round trips it needs is its duration divided by the round trip.
 
 pub mod arrays;
+mod bound;
 pub mod bulk;
 pub mod dataset;
 pub mod disk;
+pub mod fast_link;
 pub mod guard;
 pub mod http_host;
 pub mod jobs;

@@ -9,6 +9,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -24,6 +25,8 @@ pub const SEGMENT_BYTES: u64 = 1448;
 pub const INITIAL_WINDOW_BYTES: u64 = 10 * SEGMENT_BYTES;
 /// Bytes a pipe accepts before the writer has to wait, as a socket's send buffer does.
 const SEND_BUFFER_BYTES: usize = 4 << 20;
+/// Timers wake so much late at the most.
+const TICK: Duration = Duration::from_millis(1);
 
 /// The link between the client and one host.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,6 +48,10 @@ pub struct Line {
     pub down_until: Option<Instant>,
     /// Of a thousand packets, so many are lost.
     pub lost_per_mille: u64,
+    /// Bytes of one flow that are on their way or not acknowledged, at the most: the smaller one
+    /// of the sender's and the receiver's buffer. `None`: no acknowledgements, and a sender's
+    /// buffer of 4 MiB.
+    pub flow_bytes_max: Option<u64>,
     /// Where chance stands; the seed of it.
     pub chance: u64,
 }
@@ -55,7 +62,7 @@ const RETRANSMISSION: Duration = Duration::from_millis(200);
 
 impl Line {
     pub(crate) fn new(link: Link) -> Self {
-        Line { link, down_until: None, lost_per_mille: 0, chance: 1 }
+        Line { link, down_until: None, lost_per_mille: 0, flow_bytes_max: None, chance: 1 }
     }
 
     /// How long a packet that leaves now is held up on its way.
@@ -92,13 +99,20 @@ impl Link {
     }
 }
 
-/// When the shared part of a link is free again, for one direction.
+/// The shared part of a link, for one direction.
 #[derive(Debug, Default)]
 pub(crate) struct Lane {
+    /// When it is free again.
     free: Mutex<Option<Instant>>,
+    /// Bytes that have been read at its end.
+    delivered: AtomicU64,
 }
 
 impl Lane {
+    pub(crate) fn delivered(&self) -> u64 {
+        self.delivered.load(Ordering::Relaxed)
+    }
+
     /// When `bytes` that are ready at `now` have passed.
     pub(crate) fn pass(&self, now: Instant, bytes: u64, rate: Option<u64>) -> Instant {
         let Some(rate) = rate else { return now };
@@ -155,6 +169,10 @@ struct Pipe {
     slow_start: SlowStart,
     flying: VecDeque<(Instant, Bytes)>,
     held: usize,
+    /// Bytes that were read, and when the sender hears of it.
+    acknowledged: VecDeque<(Instant, u64)>,
+    /// Bytes that were sent and not acknowledged.
+    unacknowledged: u64,
     closed: bool,
     reader: Option<Waker>,
     writer: Option<Waker>,
@@ -178,6 +196,8 @@ pub(crate) fn connect(line: &Arc<Mutex<Line>>, lanes: &[Arc<Lane>; 2]) -> (End, 
             slow_start: SlowStart::new(),
             flying: VecDeque::new(),
             held: 0,
+            acknowledged: VecDeque::new(),
+            unacknowledged: 0,
             closed: false,
             reader: None,
             writer: None,
@@ -210,6 +230,7 @@ impl Pipe {
         let passed = self.lane.pass(now, length, link.rate);
         let sent = Bytes::copy_from_slice(&bytes[..length as usize]);
         self.held += sent.len();
+        self.unacknowledged += length;
         let arrives = passed + link.rtt / 2 + held_up;
         let arrives = self.last_arrival.map_or(arrives, |last| last.max(arrives));
         self.last_arrival = Some(arrives);
@@ -218,6 +239,27 @@ impl Pipe {
             reader.wake();
         }
         length as usize
+    }
+
+    /// The reader has taken bytes that came at `arrived`.
+    fn acknowledge(&mut self, arrived: Instant, now: Instant, bytes: usize) {
+        // A reader that waits for bytes has them when they come; its timer is late.
+        let taken = if now < arrived + TICK { arrived } else { now };
+        let heard = taken + self.line.lock().link.rtt / 2;
+        self.acknowledged.push_back((heard, bytes as u64));
+    }
+
+    /// Whether the flow may send, or when it may, where that is known.
+    fn has_room(&mut self, now: Instant) -> Result<(), Option<Instant>> {
+        while let Some((_, bytes)) = self.acknowledged.pop_front_if(|(heard, _)| *heard <= now) {
+            self.unacknowledged -= bytes;
+        }
+        let is_full = match self.line.lock().flow_bytes_max {
+            Some(most) => self.unacknowledged >= most,
+            None if self.held >= SEND_BUFFER_BYTES => return Err(None),
+            None => false,
+        };
+        if is_full { Err(self.acknowledged.front().map(|(heard, _)| *heard)) } else { Ok(()) }
     }
 
     fn close(&mut self) {
@@ -242,6 +284,7 @@ impl AsyncRead for End {
             if *arrives > now || out.remaining() == 0 {
                 break;
             }
+            let arrived = *arrives;
             let length = bytes.len().min(out.remaining());
             out.put_slice(&bytes[..length]);
             bytes.advance(length);
@@ -249,9 +292,11 @@ impl AsyncRead for End {
             if bytes.is_empty() {
                 pipe.flying.pop_front();
             }
+            pipe.acknowledge(arrived, now, length);
         }
         if taken > 0 {
             pipe.held -= taken;
+            pipe.lane.delivered.fetch_add(taken as u64, Ordering::Relaxed);
             if let Some(writer) = pipe.writer.take() {
                 writer.wake();
             }
@@ -291,9 +336,13 @@ impl AsyncWrite for End {
         if pipe.closed {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
-        if pipe.held >= SEND_BUFFER_BYTES {
-            pipe.writer = Some(context.waker().clone());
-            return Poll::Pending;
+        while let Err(room) = pipe.has_room(Instant::now()) {
+            let Some(heard) = room else {
+                pipe.writer = Some(context.waker().clone());
+                return Poll::Pending;
+            };
+            self.departure.as_mut().reset(heard);
+            std::task::ready!(self.departure.as_mut().poll(context));
         }
         let starts_slowly = pipe.line.lock().link.slow_start;
         let opens = starts_slowly.then(|| pipe.slow_start.opens(Instant::now())).flatten();

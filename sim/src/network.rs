@@ -77,6 +77,13 @@ impl World {
         }
     }
 
+    /// Bytes that a host's connections have brought so far: to the host, and to the client.
+    pub fn delivered(&self, name: &str, port: u16) -> [u64; 2] {
+        let hosts = self.hosts.lock();
+        let host = hosts.get(&(name.to_owned(), port));
+        host.map_or([0; 2], |host| host.lanes.each_ref().map(|lane| lane.delivered()))
+    }
+
     /// How many connections have been made to a host.
     pub fn connections(&self, name: &str, port: u16) -> usize {
         self.hosts.lock().get(&(name.to_owned(), port)).map_or(0, |host| host.connections)

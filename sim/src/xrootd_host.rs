@@ -22,6 +22,7 @@ use xrootd::message::{Read, Request};
 use xrootd::response::Redirect;
 use xrootd::server::{Served, Server, ServerConfig, Tag, config_answer};
 
+use crate::bound::{self, Cut, Cutter, Paths};
 use crate::disk::Disks;
 use crate::guard::{Guard, Host};
 use crate::link::End;
@@ -126,6 +127,7 @@ pub fn serve(
     tokio::spawn(async move {
         let waited = Arc::new(Mutex::new(BTreeSet::new()));
         let sent = Arc::new(AtomicU64::new(0));
+        let paths = Paths::default();
         let mut session = 0u8;
         while let Some(end) = accepted.recv().await {
             session = session.wrapping_add(1);
@@ -133,6 +135,7 @@ pub fn serve(
                 tokio::spawn(cut(end));
                 continue;
             }
+            let cutter = behaviour.lock().takes.is_some().then(Cutter::default);
             let connection = Connection {
                 number: session,
                 server: Server::new(introduction(session, &behaviour.lock())),
@@ -144,6 +147,8 @@ pub fn serve(
                 token: None,
                 sent: sent.clone(),
                 waited: waited.clone(),
+                cutter,
+                paths: paths.clone(),
             };
             tokio::spawn(connection.run(end));
         }
@@ -231,6 +236,9 @@ struct Connection {
     sent: Arc<AtomicU64>,
     /// Paths whose opens have been made to wait.
     waited: Arc<Mutex<BTreeSet<String>>>,
+    /// Takes writes out whose bytes come on other connections, where it takes any.
+    cutter: Option<Cutter>,
+    paths: Paths,
 }
 
 impl Connection {
@@ -253,19 +261,48 @@ impl Connection {
             if end.read_buf(&mut buffer).await.ok()? == 0 {
                 return None;
             }
-            let taken = self.server.handle_bytes(Duration::ZERO, buffer.split().freeze());
-            // A client hears why, too, where that ends the session.
-            self.send(end).await;
-            taken.ok()?;
-            while let Some(served) = self.server.poll_event() {
-                match served {
-                    Served::StartTls { rest } => return Some(rest),
-                    Served::Login(_) => {}
-                    Served::Request { tag, request } => self.take(tag, request, end).await?,
+            let come = buffer.split().freeze();
+            let cuts = match &mut self.cutter {
+                Some(cutter) => cutter.cut(come),
+                None => vec![Cut::Bytes(come)],
+            };
+            for cut in cuts {
+                match cut {
+                    Cut::Bytes(bytes) => {
+                        if let Some(rest) = self.take_bytes(bytes, end).await? {
+                            return Some(rest);
+                        }
+                    }
+                    Cut::Bind { stream, session } => {
+                        let taken = self.behaviour.lock().takes.clone()?;
+                        let path = bound::add(&self.paths, session);
+                        bound::carry(end, stream, path, taken).await;
+                        return None;
+                    }
+                    Cut::Write { path, handle, mut write } => {
+                        write.file = self.writing.get(&handle)?.clone();
+                        bound::expect(&self.paths, self.number, path, write);
+                    }
                 }
-                self.send(end).await;
             }
         }
+    }
+
+    /// Serves what these bytes request; the first bytes of TLS, where that begins. None at the end.
+    async fn take_bytes(&mut self, bytes: Bytes, end: &mut impl Pipe) -> Option<Option<Bytes>> {
+        let taken = self.server.handle_bytes(Duration::ZERO, bytes);
+        // A client hears why, too, where that ends the session.
+        self.send(end).await;
+        taken.ok()?;
+        while let Some(served) = self.server.poll_event() {
+            match served {
+                Served::StartTls { rest } => return Some(Some(rest)),
+                Served::Login(_) => {}
+                Served::Request { tag, request } => self.take(tag, request, end).await?,
+            }
+            self.send(end).await;
+        }
+        Some(None)
     }
 
     /// Serves a request; none where the connection is to end.
@@ -483,11 +520,7 @@ impl Connection {
             }
             Request::Write(write) => {
                 let Some(path) = self.writing.get(&write.handle) else { return Some(request) };
-                let file = files.entry(path.clone()).or_default();
-                let start = write.offset as usize;
-                let end = start + write.bytes.len();
-                file.resize(file.len().max(end), 0);
-                file[start..end].copy_from_slice(&write.bytes);
+                bound::put(&mut files, path, write.offset as usize, &write.bytes);
                 self.server.answer_done(tag);
             }
             Request::Sync(sync) if self.writing.contains_key(&sync.handle) => {
