@@ -15,6 +15,10 @@ use crate::split::{self, Pipe};
 const REQUEST_BYTES_MIN: u64 = 8 << 10;
 /// On a connection that takes one request at a time, a longer one wastes less of the pauses.
 const REQUEST_BYTES_ALONE: u64 = 1 << 20;
+/// There a request may be longer than [`Budgets::request_bytes_max`](crate::Budgets) once the rate
+/// stands and two round trips bring more than that: the pause before a request is one of them. At
+/// most so many bytes:
+const REQUEST_BYTES_ALONE_MAX: u64 = 16 << 20;
 /// A connection that takes longer than this many round trips to come up gets no new work while
 /// others are usable.
 const CONNECT_TRIPS_MAX: u32 = 4;
@@ -274,6 +278,7 @@ impl Scheduler {
         let rtt = server.round_trip.get();
         let overdue = server.rtt_or_guess().saturating_mul(CONNECT_TRIPS_MAX);
         let longest = self.budgets.request_bytes_max.min(traits.request_bytes_max).max(1);
+        let longest_alone = traits.request_bytes_max.min(REQUEST_BYTES_ALONE_MAX).max(longest);
         let requests_max = server.requests_max(&self.budgets);
         let count_max = match server.has_small_requests() {
             true => usize::MAX,
@@ -299,7 +304,10 @@ impl Scheduler {
                 false => limit.max(REQUEST_BYTES_ALONE),
             };
             let worth = overhead.saturating_mul(WORK_RATIO).min(longest);
-            let most = most.min(longest).max(worth);
+            let most = match !traits.pipelined && is_filled && limit > longest {
+                true => limit.saturating_mul(2).min(longest_alone),
+                false => most.min(longest).max(worth),
+            };
             let limit = limit.max(most.saturating_mul(2));
             let enough = in_flight_max.max(worth.saturating_mul(2 * count));
             let is_enough = in_flight.saturating_add(most) > enough;

@@ -699,9 +699,16 @@ fn opening(connected: bool) -> Phase {
     if connected { Phase::Opening } else { Phase::Connecting }
 }
 
+/// The part of the memory that hints may take on a link that holds much: at the default, twice the
+/// bytes of 10 Gbit/s and 100 ms.
+const READAHEAD_PART: u64 = 4;
+
 fn budgets(config: &Config) -> scheduler::Budgets {
+    let usual = scheduler::Budgets::default();
+    let readahead = usual.readahead_bytes_max.max(config.memory_bytes_max / READAHEAD_PART);
     scheduler::Budgets {
         memory_bytes_max: config.memory_bytes_max,
+        readahead_bytes_max: readahead,
         connections_per_server_max: config.connections_max,
         connections_for_requests_max: config.connections_for_requests_max,
         connections_initial: config.connections_initial,
@@ -714,7 +721,7 @@ fn budgets(config: &Config) -> scheduler::Budgets {
         silence_max: config.read_timeout,
         least_rate: config.least_rate,
         wait_max: config.wait_max(),
-        ..scheduler::Budgets::default()
+        ..usual
     }
 }
 

@@ -33,13 +33,19 @@ use crate::source::xrootd::asking::{
 const EARLY_BYTES: u64 = 1 << 20;
 /// Bytes of a write: they cost the server one request, and are the least that is sent again.
 const WRITE_BYTES: usize = 1 << 20;
-/// Connections for the bytes of a large file: a network may limit each of them.
-const PATHS_MAX: usize = 12;
+/// Connections for the bytes of a large file: a network may limit each of them. A session of
+/// xrootd has sixteen at the most.
+const PATHS_MAX: usize = 15;
 /// They are asked for where one connection, at its speed, takes longer than this for the rest; or
 /// has taken longer, where the size is not known.
 const ALONE_MAX: Duration = Duration::from_secs(3);
-/// Bytes a second that no limit of single flows explains.
+/// Bytes a second above which networks do not limit single flows. The buffers of a flow may do so,
+/// where the server is far away: then the time is this, of which further connections cost little
+/// where they are of no use.
 const FAST: f64 = 50e6;
+const FAST_ALONE_MAX: Duration = Duration::from_secs(5);
+/// The part of the memory budget that bytes on their way may take.
+const MEMORY_PART: u64 = 4;
 /// For so long an upload waits for these connections, which may come later.
 const PATHS_TIMEOUT: Duration = Duration::from_secs(2);
 /// Connections that were lost after which the bytes travel on one.
@@ -204,6 +210,7 @@ impl Writing {
         let asking = place.connect();
         let path = place.part_path();
         let opening = Opening::Asked(asking.ask(FileRequest::Open { path, options }));
+        let window = Window::new(place.memory_bytes_max() / MEMORY_PART);
         Writing {
             place,
             asking,
@@ -219,7 +226,7 @@ impl Writing {
             losses: 0,
             sent: VecDeque::new(),
             in_flight: 0,
-            window: Window::default(),
+            window,
             begun: Instant::now(),
             confirmed: 0,
             gathered: BytesMut::new(),
@@ -311,14 +318,17 @@ impl Writing {
 
     /// Whether the connection has become no faster for a while, and is slow for what is left.
     fn is_slow(&self) -> bool {
-        let Some(rate) = self.window.steady_rate().filter(|rate| *rate < FAST) else {
-            return false;
+        let Some(rate) = self.window.steady_rate() else { return false };
+        let alone_max = match rate < FAST {
+            true => ALONE_MAX,
+            false if self.window.is_far() => FAST_ALONE_MAX,
+            false => return false,
         };
         match self.size {
             Some(size) => {
-                size.saturating_sub(self.sent_bytes) as f64 > rate * ALONE_MAX.as_secs_f64()
+                size.saturating_sub(self.sent_bytes) as f64 > rate * alone_max.as_secs_f64()
             }
-            None => self.begun.elapsed() > ALONE_MAX,
+            None => self.begun.elapsed() > alone_max,
         }
     }
 

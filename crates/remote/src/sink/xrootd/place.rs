@@ -70,6 +70,11 @@ impl UploadPlace {
         self.config.retry_timeout
     }
 
+    /// Bytes of the memory budget.
+    pub fn memory_bytes_max(&self) -> u64 {
+        self.config.memory_bytes_max
+    }
+
     /// Most connections to one server.
     pub fn connections_max(&self) -> usize {
         self.config.connections_max as usize

@@ -15,8 +15,10 @@ const LEAST: u64 = 4 << 20;
 const GROWTH: u64 = 4;
 /// And at least, until the first confirmations.
 const FIRST: u64 = 1 << 20;
-/// And at most: a link of 2 Gbit/s that is 130 ms away.
-const MOST: u64 = 32 << 20;
+/// And at most, unless a round trip brings more.
+const GROWING_MOST: u64 = 32 << 20;
+/// The same of a steady connection: a link of 10 Gbit/s that is 100 ms away, and the quarter.
+pub const MOST: u64 = 160 << 20;
 /// On their way are so many quarters of the bytes that the server confirms in that time.
 const QUARTERS: u64 = 5;
 /// A rate counts for so many round trips.
@@ -29,8 +31,10 @@ const STEADY_BYTES: u64 = 1 << 20;
 const TRIP_MIN: Duration = Duration::from_millis(20);
 
 /// The window of one file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Window {
+    /// Bytes that it never exceeds: a part of the memory budget.
+    most: u64,
     /// The shortest time from sending bytes to their confirmation.
     trip: Option<Duration>,
     /// Bytes confirmed so far, after each confirmation of the last round trip.
@@ -82,13 +86,33 @@ impl Growth {
 }
 
 impl Window {
+    /// A window of at most so many bytes, though never less than the least.
+    pub fn new(most: u64) -> Self {
+        Window {
+            most: most.clamp(LEAST, MOST),
+            trip: None,
+            confirmed: VecDeque::new(),
+            best: VecDeque::new(),
+            growth: Growth::default(),
+        }
+    }
+
     /// The limit, bytes.
     pub fn bytes(&self) -> u64 {
         let Some((_, best)) = self.best.front() else { return FIRST };
+        let held = (best / 4).saturating_mul(QUARTERS);
         match self.steady_rate() {
-            Some(_) => (best / 4).saturating_mul(QUARTERS).clamp(LEAST, MOST),
-            None => best.saturating_mul(GROWTH).clamp(FIRST, MOST),
+            Some(_) => held.clamp(LEAST, self.most),
+            None => {
+                let growing = best.saturating_mul(GROWTH).clamp(FIRST, GROWING_MOST);
+                growing.max(held).min(self.most)
+            }
         }
+    }
+
+    /// Whether the server is so far away that the buffers of a flow may limit its rate.
+    pub fn is_far(&self) -> bool {
+        self.trip.is_some_and(|trip| trip >= TRIP_MIN)
     }
 
     /// Bytes a second that the server confirms, once that has become no more for a while.
@@ -145,7 +169,7 @@ mod tests {
 
     #[test]
     fn it_is_somewhat_more_than_a_round_trip_brings() {
-        let mut window = Window::default();
+        let mut window = Window::new(MOST);
         assert_eq!(window.bytes(), FIRST, "before anything is known");
         steady(&mut window, (100, 1000), 10);
         assert!((12 * MIB..=14 * MIB).contains(&window.bytes()), "{}", window.bytes());
@@ -158,17 +182,21 @@ mod tests {
 
     #[test]
     fn a_slow_link_and_a_fast_one_have_limits() {
-        let mut slow = Window::default();
+        let mut slow = Window::new(MOST);
         steady(&mut slow, (1000, 9000), 1000);
         assert_eq!(slow.bytes(), LEAST);
-        let mut fast = Window::default();
+        let most = 64 * MIB;
+        let mut fast = Window::new(most);
         steady(&mut fast, (100, 1000), 1);
-        assert_eq!(fast.bytes(), MOST);
+        assert_eq!(fast.bytes(), most, "a small budget");
+        let mut fast = Window::new(u64::MAX);
+        steady(&mut fast, (100, 1000), 1);
+        assert!((115 * MIB..=MOST).contains(&fast.bytes()), "{}", fast.bytes());
     }
 
     #[test]
     fn a_pause_does_not_forget_the_link() {
-        let mut window = Window::default();
+        let mut window = Window::new(MOST);
         steady(&mut window, (100, 1000), 10);
         let before = window.bytes();
         window.confirmed(ms(59_900), ms(60_000), MIB);
