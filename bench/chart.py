@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 WIDTH, HEIGHT = 720, 380
 LEFT, RIGHT, TOP, BOTTOM = 60, 190, 34, 52
-COLORS = ("#b35900", "#d98c1f", "#2f6fb7", "#12843f", "#888888", "#8e44ad")
+COLORS = ("#b35900", "#d98c1f", "#2f6fb7", "#12843f", "#888888", "#8e44ad", "#c0392b")
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,7 @@ def made() -> dict[Path, str]:
     files[ROOT / "docs/distance.svg"] = distance_chart()
     for name, title in CHARTS_OF_JOBS.items():
         files[ROOT / f"docs/{name}.svg"] = jobs_chart(name, title)
+    files[ROOT / "docs/site-jobs.svg"] = site_jobs_chart()
     files[ROOT / "docs/near-distance.svg"] = near_distance_chart()
     files[ROOT / "docs/near-clients.svg"] = near_clients_chart()
     for name, (make, source) in SEED_CHARTS.items():
@@ -453,14 +454,25 @@ def near_clients_chart() -> str:
     return near_chart(title, "clients", "clients", near_record("clients"))
 
 
-def site_jobs() -> str:
-    """A line a number of jobs and nodes, a column a client."""
+#: Nodes of the picture of a site's jobs.
+SITE_NODES = 8
+
+
+def of_mount(client: str) -> bool:
+    return ", mount" in client
+
+
+def site_jobs(mount: bool = False) -> str:
+    """A line a number of jobs and nodes, a column a client: of a distant server, or of a mount."""
     if not (SIMULATED / "site-jobs.json").exists():
         return "Not measured yet."
-    lines = simulated_jobs("site-jobs")
+    lines = [line for line in simulated_jobs("site-jobs") if of_mount(line["client"]) == mount]
+    if not lines:
+        return "Not measured yet."
     clients = list(dict.fromkeys(line["client"] for line in lines))
     found = {(line["client"], line["nodes"], line["jobs"]): line for line in lines}
-    rows = [["jobs", "nodes", *(shown(client) for client in clients), "MB/s of the link, cold"]]
+    source = "mount" if mount else "link"
+    rows = [["jobs", "nodes", *map(shown, clients), f"MB/s of the {source}, cold"]]
     for jobs in dict.fromkeys(line["jobs"] for line in lines):
         for nodes in dict.fromkeys(line["nodes"] for line in lines if line["nodes"] > 1):
             each = [found.get((client, nodes, jobs)) for client in clients]
@@ -469,6 +481,35 @@ def site_jobs() -> str:
             cells = [f"{line['efficiency']:.2f}" if line else "" for line in each]
             cold = next(line for line in each if line and line["client"].endswith("cold"))
             rows.append([str(jobs), str(nodes), *cells, f"{cold['rate']:.0f}"])
+    return table(rows)
+
+
+def site_jobs_chart() -> str:
+    """A line a client, with as many nodes as it has, or SITE_NODES of them."""
+    lines = [line for line in simulated_jobs("site-jobs") if line["nodes"] in (1, SITE_NODES)]
+    series = [
+        Series(
+            client,
+            [(line["jobs"], line["efficiency"]) for line in lines if line["client"] == client],
+            client.startswith("farroot"),
+        )
+        for client in dict.fromkeys(line["client"] for line in lines)
+    ]
+    title = f"CPU efficiency of jobs on 40 files, {SITE_NODES} proxies (sim/record/site-jobs.json)"
+    return line_chart(title, "jobs", "", series)
+
+
+def fast_link() -> str:
+    """A line a transfer, a column a limit of flows: parts of the link's rate, and their bounds."""
+    lines = simulated_jobs("fast-link")
+    limit_of = {id(line): (line["flow_bytes_max"], line["connections_max"]) for line in lines}
+    limits = list(dict.fromkeys(limit_of.values()))
+    found = {(line["transfer"], line["scheme"], limit_of[id(line)]): line for line in lines}
+    rows = [["", *(f"{size >> 20} MiB a flow, {count} connections" for size, count in limits)]]
+    for transfer, scheme in dict.fromkeys((line["transfer"], line["scheme"]) for line in lines):
+        each = [found[transfer, scheme, limit] for limit in limits]
+        cells = [f"{line['share']:.2f} of {line['allowed']:.2f}" for line in each]
+        rows.append([f"{transfer}, `{scheme}://`", *cells])
     return table(rows)
 
 
@@ -590,6 +631,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "jobs": lambda: simulated_table("jobs"),
     "proxied_jobs": lambda: simulated_table("proxied-jobs"),
     "site_jobs": lambda: site_jobs(),
+    "site_mount": lambda: site_jobs(mount=True),
+    "fast_link": fast_link,
     "soak": lambda: soak(),
 }
 

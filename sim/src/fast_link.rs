@@ -133,9 +133,7 @@ impl FastLink {
             };
             let (wanted, samples) = sampled(job, delivered).await;
             let connections = world.connections("server", self.port());
-            // A put is one flow; other connections ask whether the file is there.
-            let is_put = transfer == Transfer::Upload && self.scheme == "http";
-            let allowed = self.allowed(if is_put { 1 } else { connections });
+            let allowed = self.allowed(connections);
             Used { allowed, connections, ..Used::of(&samples, wanted) }
         })
     }

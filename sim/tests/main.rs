@@ -9,6 +9,7 @@ mod copy;
 mod cut;
 mod events;
 mod exercise;
+mod fast_link;
 mod follow;
 mod friends;
 mod jobs;
