@@ -22,8 +22,8 @@ const FAR_DISKS: DiskModel = DiskModel { disks: 4 * DISKS.disks, ..DISKS };
 fn main() {
     let dataset = dataset(CLUSTERS);
     let mut lines = Vec::new();
-    for way in Way::ALL {
-        for nodes in if way == Way::Direct { &[1][..] } else { &NODES } {
+    for way in Way::ALL.into_iter().chain(Way::OF_MOUNT) {
+        for nodes in if way.is_direct() { &[1][..] } else { &NODES } {
             for jobs in JOBS {
                 let site = Site { jobs, files: FILES, nodes: *nodes, link: LINK, disks: FAR_DISKS };
                 let Fared { efficiency, moved, read, rate, slowest } =

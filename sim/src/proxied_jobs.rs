@@ -33,6 +33,15 @@ use crate::{engine_with, numbered};
 /// The link between the proxy and the jobs.
 const NEAR: Link =
     Link { rtt: Duration::from_micros(300), rate: Some(1_170_000_000), slow_start: false };
+/// Between a mount's servers and all clients.
+const MOUNT_LINK: Link = NEAR;
+/// Object storage of a Lustre-like file system: 5 ms for each read, 190 reads a second of each
+/// disk, and stripes of 1 MiB, the default of Lustre, over all of them.
+const MOUNT: DiskModel =
+    DiskModel { disks: 40, stripe: 1 << 20, seek: Duration::from_millis(5), rate: 150_000_000 };
+/// Bytes up to which ROOT reads neighbouring baskets of a local file in one read
+/// (`TFile.ReadAhead` of its `system.rootrc`).
+const ROOT_READ_BYTES: u64 = 256_000;
 /// Offset of the UUID's first byte in a file's header, behind the UUID's version.
 const IDENTIFIER: usize = 47;
 
@@ -46,10 +55,18 @@ pub enum Way {
     Cold,
     /// farroot's proxy, through which a job has read each file before.
     Warm,
+    /// Each job reads files of a mount.
+    Mount,
+    /// farroot's proxy above the mount, with an empty cache.
+    MountCold,
+    /// The same after a job has read each file.
+    MountWarm,
 }
 
 impl Way {
     pub const ALL: [Way; 4] = [Way::Direct, Way::XCache, Way::Cold, Way::Warm];
+    /// Those whose files are on a mount and not on a server.
+    pub const OF_MOUNT: [Way; 3] = [Way::Mount, Way::MountCold, Way::MountWarm];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -57,7 +74,15 @@ impl Way {
             Way::XCache => "ROOT, XCache",
             Way::Cold => "farroot proxy, cold",
             Way::Warm => "farroot proxy, warm",
+            Way::Mount => "ROOT, mount",
+            Way::MountCold => "farroot proxy, mount, cold",
+            Way::MountWarm => "farroot proxy, mount, warm",
         }
+    }
+
+    /// Whether there are no nodes between the jobs and the files.
+    pub fn is_direct(self) -> bool {
+        matches!(self, Way::Direct | Way::Mount)
     }
 }
 
@@ -102,6 +127,7 @@ impl Site {
 /// A cache or proxy between the jobs and the server.
 enum Near {
     Nothing,
+    Mount(Arc<Disks>),
     Blocks(Engine, BTreeMap<usize, Blocks>),
     Watching(Engine),
 }
@@ -113,6 +139,10 @@ enum Near {
 /// Where a read fails, and where there is no place for a cache.
 pub fn run(dataset: &Dataset, way: Way, site: Site, seed: u64) -> Fared {
     let cache = tempfile::tempdir().expect("a folder");
+    let site = match Way::OF_MOUNT.contains(&way) {
+        true => Site { link: MOUNT_LINK, disks: MOUNT, ..site },
+        false => site,
+    };
     let Site { jobs, files, .. } = site;
     crate::run(async {
         let world = World::default();
@@ -127,7 +157,11 @@ pub fn run(dataset: &Dataset, way: Way, site: Site, seed: u64) -> Fared {
             let read = placed.iter().enumerate().filter(|(_, node)| **node == number);
             let read: BTreeSet<usize> = read.map(|(job, _)| job % files).collect();
             let folder = cache.path().join(number.to_string());
-            nodes.push((near(&world, dataset, way, &read, &folder).await, Lane::default()));
+            let near = match way {
+                Way::Mount => Near::Mount(disks.clone()),
+                _ => near(&world, dataset, way, &read, &folder).await,
+            };
+            nodes.push((near, Lane::default()));
         }
         let received = || nodes.iter().map(|(near, _)| near.received()).sum::<u64>();
         let moved_before = received();
@@ -144,7 +178,7 @@ pub fn run(dataset: &Dataset, way: Way, site: Site, seed: u64) -> Fared {
         });
         let (walls, direct): (Vec<f64>, Vec<u64>) = join_all(runs).await.into_iter().unzip();
         let moved = received() - moved_before + direct.iter().sum::<u64>();
-        let times = if way == Way::Direct { jobs } else { files };
+        let times = if way.is_direct() { jobs } else { files };
         let all = fills.iter().map(bytes).sum::<u64>() * times as u64;
         let read = disks.bytes_read() - read_before;
         Fared::of(&walls, begun.elapsed(), dataset, moved, read, all)
@@ -167,7 +201,7 @@ async fn near(
     folder: &Path,
 ) -> Near {
     match way {
-        Way::Direct => Near::Nothing,
+        Way::Direct | Way::Mount => Near::Nothing,
         Way::XCache => {
             let engine = engine_with(world, jobs::replayed());
             let open = files.iter().map(async |file| {
@@ -177,7 +211,7 @@ async fn near(
             let blocks = opened.map(|(number, file)| (number, Blocks::of(file))).collect();
             Near::Blocks(engine, blocks)
         }
-        Way::Cold | Way::Warm => {
+        Way::Cold | Way::Warm | Way::MountCold | Way::MountWarm => {
             let cache = CacheConfig {
                 bytes_max: 1 << 40,
                 folder: Some(folder.to_owned()),
@@ -185,7 +219,7 @@ async fn near(
                 ..CacheConfig::default()
             };
             let engine = engine_with(world, Config { cache, ..Config::default() });
-            if way == Way::Warm {
+            if matches!(way, Way::Warm | Way::MountWarm) {
                 for file in files {
                     let watched = engine.watch(&numbered(*file)).await.expect("opens");
                     for fill in dataset.fills(1) {
@@ -202,7 +236,7 @@ impl Near {
     /// Bytes received from the server.
     fn received(&self) -> u64 {
         match self {
-            Near::Nothing => 0,
+            Near::Nothing | Near::Mount(_) => 0,
             Near::Blocks(engine, _) | Near::Watching(engine) => engine.report().bytes_received,
         }
     }
@@ -219,6 +253,19 @@ impl Near {
         let address = numbered(file);
         match self {
             Near::Nothing => return jobs::one(world, dataset, Client::Root, &address).await,
+            Near::Mount(disks) => {
+                let mut moved = 0;
+                for fill in fills {
+                    for range in root_reads(fill) {
+                        let bytes = range.end - range.start;
+                        disks.read(file as u64, [range]).await;
+                        sleep_until(lane.pass(Instant::now(), bytes, MOUNT_LINK.rate)).await;
+                        moved += bytes;
+                    }
+                    sleep(jobs::work_of(fill)).await;
+                }
+                return moved;
+            }
             Near::Blocks(_, blocks) => {
                 for fill in fills {
                     blocks[&file].read(fill, lane).await;
@@ -235,6 +282,19 @@ impl Near {
         }
         0
     }
+}
+
+/// The reads of ROOT for a vector of a local file, one after the other: each from the beginning of
+/// a basket to the end of the last one that is near enough.
+fn root_reads(fill: &Vector) -> Vector {
+    let mut reads = Vector::new();
+    for range in fill {
+        match reads.last_mut() {
+            Some(last) if range.end - last.start <= ROOT_READ_BYTES => last.end = range.end,
+            _ => reads.push(range.clone()),
+        }
+    }
+    reads
 }
 
 /// Waits until a job has all of a vector. The disk of the proxy's cache takes no virtual time.
