@@ -61,6 +61,7 @@ impl XrootdServer {
         let skipped = client.skipped().iter().map(ToString::to_string).collect();
         *self.login.lock() = Some(Login { by, skipped });
         self.starts.lock().logged_in();
+        *self.refused_login.lock() = None;
     }
 
     /// Whether a refused login may be a slip: beside others, or after some that were accepted.
@@ -70,6 +71,12 @@ impl XrootdServer {
     }
 
     pub(super) fn session_error(&self, error: &SessionError, retry: HowToRetry) -> Error {
+        // Its requests came before a login. The login of another connection was refused meanwhile,
+        // which is why no connection can have them.
+        let refused = self.refused_login.lock().clone();
+        if let (SessionError::AuthenticationFirst { .. }, Some(refused)) = (error, refused) {
+            return self.session_error(&refused, HowToRetry::No);
+        }
         let kind = match error {
             SessionError::Silent(_) => ErrorKind::TimedOut,
             SessionError::Protocol(_) => ErrorKind::Io,

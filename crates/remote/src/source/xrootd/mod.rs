@@ -26,6 +26,7 @@ use credentials::{CredentialStore, TokenUse};
 use futures::future::BoxFuture;
 use mutex::Mutex;
 use xrootd::client::{Client, ClientConfig};
+use xrootd::error::SessionError;
 
 use self::errors::Login;
 use self::logins::Logins;
@@ -64,6 +65,8 @@ pub struct XrootdServer {
     credential_store: CredentialStore,
     /// How the latest session was logged in, for errors.
     login: Mutex<Option<Login>>,
+    /// Why the latest login was refused, where none was accepted since.
+    refused_login: Mutex<Option<SessionError>>,
     /// The server's identity in the latest connection inside TLS.
     encryption: Mutex<Option<Arc<Peer>>>,
     /// The note that the server is not verified has been sent.
@@ -110,6 +113,7 @@ impl XrootdServer {
             insecure: config.insecure,
             credential_store: config.credential_store.wanted_for(wanted(url, false)),
             login: Mutex::default(),
+            refused_login: Mutex::default(),
             encryption: Mutex::default(),
             has_warned: AtomicBool::new(false),
             host: parsed.host,

@@ -144,6 +144,7 @@ impl XrootdServer {
     pub(super) fn note_refusal(&self, error: &SessionError, client: &Client, shown: u64) {
         if matches!(error, SessionError::NoAuthentication { .. }) {
             self.starts.lock().login_refused();
+            *self.refused_login.lock() = Some(error.clone());
         }
         let for_it = matches!(error, SessionError::AuthenticationFirst { .. });
         if for_it && client.profile().burst == Some(false) {
