@@ -178,10 +178,12 @@ impl Table {
         Ok(StoredBytes { compressed, uncompressed, baskets: 0 })
     }
 
-    /// Which entry has which numbers, where the file says.
+    /// Which entry has which numbers, where the file says; of a chain, all of its files.
     fn index(&self, py: Python<'_>) -> PyResult<Option<TreeIndex>> {
-        let Some(tree) = self.tree(py)? else { return Ok(None) };
-        let index = tree.index().map_err(|error| exception(py, &error))?;
+        let table = self.table(py)?;
+        let engine = engine(py)?;
+        let index = wait(py, &engine, engine.index(table))?;
+        let index = index.map_err(|error| exception(py, &error))?;
         let array = |numbers: &[i64]| PyArray1::from_slice(py, numbers).unbind();
         Ok(index.map(|index| TreeIndex {
             major_name: index.major_name.clone(),

@@ -12,6 +12,7 @@ use remote::cache::{Charges, Replica};
 use remote::source::diagnose::Finding;
 use remote::source::network::{Network, Tcp};
 use remote::{Config, Error, ErrorKind, Remote, Result, fetch, report};
+use rootfile::tree::TreeIndex;
 
 use crate::object::Opaque;
 use crate::read::core::columns::Batch;
@@ -311,6 +312,15 @@ impl Engine {
     ) -> ScanBatches {
         let tables = tables.into_iter().map(Into::into).collect();
         ScanBatches::new(self.inner.session.clone(), tables, scan)
+    }
+
+    /// Which entry of a table has which numbers, where its file says (`TTree::BuildIndex`). Of a
+    /// chain all files are opened; where several have the numbers the first counts.
+    ///
+    /// # Errors
+    /// Those of opening; `Unsupported` where only some files have an index, or one of other numbers.
+    pub async fn index(&self, table: &Arc<dyn Table>) -> Result<Option<Arc<TreeIndex>>> {
+        chain::index_of(&**table).await
     }
 
     /// Opens the friends that a table's file names side by side, in their order.

@@ -34,6 +34,33 @@ impl TreeIndex {
         let found = *self.major.get(at)? == major && self.minor[at] == minor;
         u64::try_from(self.entries[at]).ok().filter(|_| found)
     }
+
+    /// Adds the pairs of another tree whose entries begin at `first`; it is then to be sorted.
+    /// False, and nothing is added, where that has an index of other numbers.
+    #[must_use]
+    pub fn append(&mut self, other: &TreeIndex, first: u64) -> bool {
+        if (&self.major_name, &self.minor_name) != (&other.major_name, &other.minor_name) {
+            return false;
+        }
+        self.major.extend(&other.major);
+        self.minor.extend(&other.minor);
+        self.entries.extend(other.entries.iter().map(|entry| entry.saturating_add_unsigned(first)));
+        true
+    }
+
+    /// The pairs in ascending order; equal ones stay in theirs.
+    #[must_use]
+    pub fn sorted(self) -> TreeIndex {
+        let mut order: Vec<usize> = (0..self.entries.len()).collect();
+        order.sort_by_key(|at| (self.major[*at], self.minor[*at]));
+        let taken = |of: &[i64]| order.iter().map(|at| of[*at]).collect();
+        TreeIndex {
+            major: taken(&self.major),
+            minor: taken(&self.minor),
+            entries: taken(&self.entries),
+            ..self
+        }
+    }
 }
 
 /// The first position of which `before` is not true; it is true of all before that.
@@ -92,6 +119,23 @@ pub(super) fn index(tree: ObjectRef<'_>) -> Result<Option<TreeIndex>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_pairs_of_several_trees_the_first_tree_counts() {
+        let index = |pairs: &[(i64, i64, i64)]| TreeIndex {
+            major_name: "run".into(),
+            minor_name: "event".into(),
+            major: pairs.iter().map(|pair| pair.0).collect(),
+            minor: pairs.iter().map(|pair| pair.1).collect(),
+            entries: pairs.iter().map(|pair| pair.2).collect(),
+        };
+        let mut all = index(&[(2, 1, 1), (2, 5, 0)]);
+        assert!(all.append(&index(&[(1, 1, 0), (2, 1, 1)]), 2));
+        assert!(!all.append(&TreeIndex { minor_name: "0".into(), ..index(&[(9, 9, 0)]) }, 4));
+        let all = all.sorted();
+        let found = [(1, 1), (2, 1), (2, 5), (9, 9)].map(|(run, event)| all.entry(run, event));
+        assert_eq!(found, [Some(2), Some(1), Some(0), None]);
+    }
 
     #[test]
     fn the_first_entry_of_a_pair_of_numbers() {

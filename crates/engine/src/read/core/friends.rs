@@ -10,6 +10,18 @@ use crate::located::{Located, unlocated};
 use crate::read::file::File;
 use remote::Result;
 
+/// How the entries of a friend are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum EntryLookup {
+    /// By its index, if it has one of numbers that the table has too; else by their number.
+    #[default]
+    Own,
+    /// By their number: it is one of the tables of a chain without an index.
+    Number,
+    /// By its index: it is a chain of tables that have one.
+    Index,
+}
+
 /// A friend that is open.
 #[derive(Clone)]
 pub struct Friend {
@@ -20,12 +32,15 @@ pub struct Friend {
     pub(crate) entry_offset: i64,
     /// It is one of several that are read one after the other, of which some lack entries.
     pub(crate) sometimes_lacks: bool,
+    pub(crate) lookup: EntryLookup,
 }
 
 impl Friend {
     /// A table whose entries belong to those of another one.
     pub fn new(name: &str, table: Arc<dyn Table>) -> Self {
-        Friend { name: name.to_owned(), table, entry_offset: 0, sometimes_lacks: false }
+        let name = name.to_owned();
+        let lookup = EntryLookup::Own;
+        Friend { name, table, entry_offset: 0, sometimes_lacks: false, lookup }
     }
 
     /// The column that `friend.column` names, where this friend is called so: by its own name or,

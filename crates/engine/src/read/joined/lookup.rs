@@ -6,7 +6,7 @@ use std::ops::Range;
 use rootfile::Array;
 use rootfile::tree::TreeIndex;
 
-use crate::located::Located;
+use crate::read::core::alike::concatenated;
 use crate::read::core::columns::{Batch, optional};
 use crate::read::core::formula::Expression;
 use crate::read::core::steps::{ReadPriority, Step};
@@ -72,7 +72,9 @@ pub async fn read(name: &str, columns: &dyn Columns, wanted: &[Option<u64>]) -> 
     }
     let index = positions(&runs, wanted);
     let read = empty.into_iter().zip(parts).map(|((_, empty), parts)| {
-        let content = Array::concat(parts).located(columns.file().url())?.unwrap_or(empty);
+        let content = concatenated(parts)
+            .map_err(|error| error.with_url(columns.file().url()))?
+            .unwrap_or(empty);
         Ok(Array::Option { index: index.clone(), content: Box::new(content) })
     });
     read.collect()

@@ -5,7 +5,7 @@
 //! numbers of the table's entries say so, one step behind them (`joined/lookup.rs`). A cut decides
 //! window by window, and each pipeline receives the survivors (`joined/cutting.rs`).
 
-mod alignment;
+pub(crate) mod alignment;
 mod columns;
 mod cutting;
 #[cfg(feature = "select")]

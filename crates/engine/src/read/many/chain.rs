@@ -1,12 +1,17 @@
 //! Tables of many files, one after the other, read as one.
 
+mod index;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt, ready, try_join_all};
 use rootfile::Array;
-use rootfile::tree::ChainElement;
+use rootfile::tree::{ChainElement, TreeIndex};
+use tokio::sync::OnceCell;
+
+pub(crate) use index::{index_of, is_looked_up};
 
 use super::opener::Opener;
 use super::scan::{FriendLocation, OpenAhead, ScanBatches, ScanRequest, TableLocation};
@@ -15,16 +20,17 @@ use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::{Batch, SkippedColumn};
 use crate::read::core::cut::Cut;
 use crate::read::core::footprint::ReadFootprint;
-use crate::read::core::friends::{Friend, FriendList};
+use crate::read::core::friends::{EntryLookup, Friend, FriendList};
 use crate::read::core::lazy::{LazyBatches, LazyColumns, Learning};
 use crate::read::core::names::NameList;
 use crate::read::core::request::{ColumnRequest, ColumnSpec};
 use crate::read::core::skip::OnError;
 use crate::read::core::steps::{ReadPriority, Step, borders};
-use crate::read::core::table::{Columns, Table, TablePlace};
+use crate::read::core::table::{Columns, Table, TablePlace, not_added};
 use crate::read::file::File;
 use crate::read::file::beside::beside;
 use crate::read::file::session::Session;
+use index::ChainIndex;
 use remote::address::Address;
 use remote::{Error, ErrorKind, Result};
 
@@ -50,6 +56,8 @@ struct Inner {
     starts: Vec<u64>,
     /// The first of the tables, which decides the columns.
     lead: Arc<dyn Table>,
+    /// `None` within where the tables have no index; not set before it is asked for.
+    index: OnceCell<Option<ChainIndex>>,
 }
 
 /// Columns of a chain. Cheap to clone.
@@ -154,7 +162,9 @@ impl Chain {
             starts.push(start.saturating_add(link.count.unwrap_or(0)));
         }
         let session = session.clone();
-        Chain { inner: Arc::new(Inner { session, place, aliases, friends, links, starts, lead }) }
+        let index = OnceCell::new();
+        let inner = Inner { session, place, aliases, friends, links, starts, lead, index };
+        Chain { inner: Arc::new(inner) }
     }
 
     /// One table as a chain, to be read with chains.
@@ -212,8 +222,9 @@ impl Chain {
         cut: Option<&'a Cut>,
     ) -> BoxFuture<'a, Result<ChainColumns>> {
         Box::pin(async move {
-            let first: Vec<Friend> = friends.iter().map(|friend| self.first_of(friend)).collect();
             let Inner { session, lead, .. } = &*self.inner;
+            let friends = index::beside(&**lead, friends).await?;
+            let first: Vec<Friend> = friends.iter().map(|friend| self.first_of(friend)).collect();
             let lead = session.select(lead, &first, wanted, cut).await?;
             Ok(self.chosen(friends, wanted, lead))
         })
@@ -236,6 +247,9 @@ impl Chain {
 
     /// A friend as it is beside the first table.
     fn first_of(&self, friend: &Friend) -> Friend {
+        if friend.lookup == EntryLookup::Index {
+            return friend.clone();
+        }
         let sometimes_lacks = friend.lacks_entries(self.num_entries());
         let table = match friend.table.downcast_ref::<Chain>() {
             Some(chain) => chain.lead().clone(),
@@ -262,8 +276,9 @@ impl ChainColumns {
 
     /// The tables with some of the entries, each with its friends, and their first entries.
     pub(crate) fn places(&self, entries: &Range<u64>) -> Vec<(u64, TableLocation)> {
-        let Inner { links, starts, .. } = &*self.chain.inner;
-        let of_friends = self.friends.iter().flat_map(|friend| {
+        let starts = &self.chain.inner.starts;
+        let by_number = |friend: &&Friend| friend.lookup != EntryLookup::Index;
+        let of_friends = self.friends.iter().filter(by_number).flat_map(|friend| {
             let chain = friend.table.downcast_ref::<Chain>();
             chain.map_or(&[][..], |chain| &chain.inner.starts)
         });
@@ -277,22 +292,24 @@ impl ChainColumns {
             let first = starts[at];
             let friends = self.friends.iter().map(|friend| self.placed(friend, first, pair[0]));
             let entries = Some(pair[0] - first..pair[1] - first);
-            (first, TableLocation { entries, friends: friends.collect(), ..links[at].clone() })
+            (first, TableLocation { entries, friends: friends.collect(), ..self.chain.link(at) })
         };
         borders.windows(2).map(place).collect()
     }
 
     /// A friend beside the table that begins at `first`, for entries from `start` on.
     fn placed(&self, friend: &Friend, first: u64, start: u64) -> FriendLocation {
-        let name = friend.name.clone();
+        let Friend { name, lookup, .. } = friend.clone();
         let lacks = friend.lacks_entries(self.chain.num_entries());
         let opened = |table: &Arc<dyn Table>, entry_offset: i64| {
             let url = table.file().url().to_owned();
             let place =
                 TableLocation { url, open: Some(table.clone()), ..TableLocation::default() };
-            FriendLocation { name: name.clone(), place, entry_offset, lacks }
+            FriendLocation { name: name.clone(), place, entry_offset, lacks, lookup }
         };
-        let Some(chain) = friend.table.downcast_ref::<Chain>() else {
+        let by_number = lookup != EntryLookup::Index;
+        let chain = friend.table.downcast_ref::<Chain>().filter(|_| by_number);
+        let Some(chain) = chain else {
             return opened(&friend.table, friend.entry_offset.saturating_add_unsigned(first));
         };
         let start = friend.to_friend_entry(start);
@@ -304,7 +321,7 @@ impl ChainColumns {
         let at = link_of(&chain.inner.starts, start);
         let entry_offset = friend.entry_offset.saturating_add_unsigned(first);
         let entry_offset = entry_offset.saturating_sub_unsigned(chain.inner.starts[at]);
-        FriendLocation { name, place: chain.inner.links[at].clone(), entry_offset, lacks }
+        FriendLocation { name, place: chain.link(at), entry_offset, lacks, lookup }
     }
 
     /// The borders of the steps in the first of the tables.
@@ -434,7 +451,11 @@ impl Table for Chain {
     }
 
     fn no_columns(&self) -> Box<dyn Columns> {
-        self.lead().no_columns()
+        Box::new(self.chosen(Vec::new(), &ColumnSpec::Requested(vec![]), self.lead().no_columns()))
+    }
+
+    fn index(&self) -> Result<Option<Arc<TreeIndex>>> {
+        self.known_index()
     }
 }
 
@@ -470,6 +491,32 @@ impl Columns for ChainColumns {
     fn pick(&self, positions: &[usize]) -> Box<dyn Columns> {
         let chosen = positions.iter().map(|at| self.chosen[*at].clone()).collect();
         Box::new(ChainColumns { chosen, lead: self.lead.pick(positions), ..self.clone() })
+    }
+
+    fn position(&self, others: &dyn Columns, at: usize) -> Option<usize> {
+        self.lead.position(&*others.downcast_ref::<ChainColumns>()?.lead, at)
+    }
+
+    fn add(&mut self, others: &dyn Columns, at: usize) -> Result<usize> {
+        let Some(others) = others.downcast_ref::<ChainColumns>() else {
+            return Err(not_added(self.chain.name(), others));
+        };
+        let added = self.lead.add(&*others.lead, at)?;
+        if added == self.chosen.len() {
+            self.chosen.push(others.chosen[at].clone());
+        }
+        Ok(added)
+    }
+
+    fn bytes_per_entry(&self) -> BoxFuture<'_, Result<f64>> {
+        self.lead.bytes_per_entry()
+    }
+
+    /// As far as the first table shows.
+    fn share_a_piece(&self, before: u64, after: u64) -> bool {
+        let starts = &self.chain.inner.starts;
+        let is_near = || self.lead.share_a_piece(0, after.saturating_sub(before));
+        link_of(starts, before) == link_of(starts, after) && is_near()
     }
 
     fn footprints(&self, entries: Range<u64>) -> BoxFuture<'_, Result<Vec<ReadFootprint>>> {

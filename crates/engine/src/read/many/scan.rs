@@ -16,7 +16,7 @@ use crate::read::core::columns::too_late;
 use crate::read::core::columns::{Batch, SkippedColumn};
 use crate::read::core::cut::Cut;
 use crate::read::core::expressions::Expressions;
-use crate::read::core::friends::Friend;
+use crate::read::core::friends::{EntryLookup, Friend};
 use crate::read::core::request::ColumnSpec;
 use crate::read::core::skip::{OnError, Reach, Skipped};
 use crate::read::core::steps::ReadPriority;
@@ -53,12 +53,14 @@ pub struct FriendLocation {
     pub(crate) entry_offset: i64,
     /// It is one of several that are read one after the other, of which some lack entries.
     pub(crate) lacks: bool,
+    pub(crate) lookup: EntryLookup,
 }
 
 impl FriendLocation {
     /// A table whose entries belong to those of the one that it is placed beside.
     pub fn new(name: &str, place: TableLocation) -> Self {
-        FriendLocation { name: name.to_owned(), place, entry_offset: 0, lacks: false }
+        let name = name.to_owned();
+        FriendLocation { name, place, entry_offset: 0, lacks: false, lookup: EntryLookup::Own }
     }
 }
 
@@ -119,6 +121,7 @@ impl TableLocation {
             Ok(Friend {
                 entry_offset: placed.entry_offset,
                 sometimes_lacks: placed.lacks,
+                lookup: placed.lookup,
                 ..friend
             })
         };

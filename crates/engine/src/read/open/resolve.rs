@@ -12,7 +12,7 @@ use crate::read::core::select::is_glob;
 use crate::read::core::table::{Columns, Table};
 use crate::read::file::session::Session;
 use crate::read::joined::Joined;
-use crate::read::many::chain::Chain;
+use crate::read::many::chain::{self, Chain};
 use crate::read::open::friends::{friends_that_open, some_friends};
 use remote::{Error, ErrorKind, Result};
 
@@ -40,12 +40,17 @@ pub(super) async fn select(
     }
     let mut used = Vec::new();
     for name in &names {
-        used.extend(resolver.found_in_friend(name)?.map(|found| &*found.friend.table));
+        used.extend(resolver.found_in_friend(name)?.map(|found| found.friend));
     }
     if used.is_empty() {
         return table.select(wanted);
     }
-    if used.iter().any(|table| table.downcast_ref::<Chain>().is_some()) {
+    let mut is_by_number = false;
+    for friend in used {
+        is_by_number |= friend.table.downcast_ref::<Chain>().is_some()
+            && !chain::is_looked_up(&**table, friend).await?;
+    }
+    if is_by_number {
         let chain = Chain::of_one(session, table);
         let columns = chain.columns_with(resolver.friends, wanted, cut).await?;
         return Ok(Box::new(columns));

@@ -140,16 +140,12 @@ impl JoinedIndex {
     }
 
     fn add(&mut self, other: &TreeIndex, before: u64) -> std::result::Result<(), String> {
-        let TreeIndex { major_name, minor_name, major, minor, entries } = &mut self.index;
-        if (&*major_name, &*minor_name) != (&other.major_name, &other.minor_name) {
-            return Err("as the inputs have indexes of other columns".into());
-        }
-        if entries.len() + other.entries.len() > PAIRS_MAX {
+        if self.index.entries.len() + other.entries.len() > PAIRS_MAX {
             return Err("as it would take more than 0.5 GB of the tree's record".into());
         }
-        major.extend(&other.major);
-        minor.extend(&other.minor);
-        entries.extend(other.entries.iter().map(|entry| entry + before as i64));
+        if !self.index.append(other, before) {
+            return Err("as the inputs have indexes of other columns".into());
+        }
         self.begins.push(before);
         Ok(())
     }
@@ -159,25 +155,16 @@ impl JoinedIndex {
     /// # Errors
     /// Why a search would not find the entry that it finds in an input.
     fn sorted(&self) -> std::result::Result<TreeIndex, String> {
-        let TreeIndex { major, minor, entries, .. } = &self.index;
-        let mut order: Vec<usize> = (0..entries.len()).collect();
-        // Of equal pairs the first one is found: they stay in the order of their input.
-        order.sort_by_key(|at| (major[*at], minor[*at]));
+        let sorted = self.index.clone().sorted();
+        let TreeIndex { major, minor, entries, .. } = &sorted;
         let input = |at: usize| self.begins.partition_point(|begin| *begin <= entries[at] as u64);
-        for pair in order.windows(2) {
-            let [one, other] = [pair[0], pair[1]];
-            let [a, b] = [one, other].map(|at| (major[at], minor[at]));
-            if a == b && input(one) != input(other) {
+        for other in 1..entries.len() {
+            let [a, b] = [other - 1, other].map(|at| (major[at], minor[at]));
+            if a == b && input(other - 1) != input(other) {
                 return Err(format!("as ({}, {}) is in more than one input", a.0, a.1));
             }
         }
-        let taken = |of: &[i64]| order.iter().map(|at| of[*at]).collect();
-        Ok(TreeIndex {
-            major: taken(major),
-            minor: taken(minor),
-            entries: taken(entries),
-            ..self.index.clone()
-        })
+        Ok(sorted)
     }
 }
 
