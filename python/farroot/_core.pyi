@@ -310,8 +310,11 @@ class Held:
 class Program:
     """A formula, and the values of its names."""
 
-    def __new__(cls, formula: Formula, meanings: Sequence[int | Program]) -> Program:
-        """The meanings are numbers of columns, and other formulas."""
+    def __new__(
+        cls, formula: Formula, meanings: Sequence[int | Program], total: int | None = None
+    ) -> Program:
+        """The meanings are numbers of columns, and other formulas; the total is of the entries of
+        the table, where the formula counts them."""
 
     def column(self, columns: Sequence[Column], entries: Held) -> Column:
         """One value or one list an entry."""
@@ -575,6 +578,10 @@ class Batch:
     @property
     def survivors(self) -> NDArray[np.int64] | None:
         """First and last entry (half open) of each run that a cut has left; None without a cut."""
+
+    @property
+    def own(self) -> list[tuple[int, Column]]:
+        """By their positions, columns that were converted, as the file has them."""
 
     @property
     def columns(self) -> list[Column | SkippedColumn]: ...

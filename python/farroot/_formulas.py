@@ -25,6 +25,12 @@ class RootFormula(str):
     __slots__ = ()
 
 
+class EachFiles(RootFormula):
+    """One that each of many files has for itself, and that the engine computes there."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Formula:
     """An expression, and the columns of its names."""
@@ -39,6 +45,11 @@ class Formula:
     def leaves(self) -> Iterator[Leaf]:
         """The columns that are read for it."""
         return iter(self.meant)
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it is the name of a column, or of an alias, and nothing more."""
+        return len(self.meant) == 1 and self.meant[0].path == self.text
 
     def column(self, columns: Mapping[Any, Column], rows: EntrySelection) -> Column:
         """One value or one list an entry, from decoded columns by key."""
@@ -66,10 +77,14 @@ class Cut:
     """A formula with one bool an entry."""
 
     formula: Formula
+    #: A column that is read where the formula names none, but counts entries.
+    beside: Leaf | None = None
 
     def leaves(self) -> list[Leaf]:
         """The columns that decide, each once."""
-        return list(self.formula.meant)
+        if self.formula.meant or self.beside is None:
+            return list(self.formula.meant)
+        return [self.beside]
 
     @property
     def keys(self) -> list[Hashable]:
@@ -83,6 +98,9 @@ class Cut:
             message = f"a cut gives one bool an entry; {self.formula.text!r} names no column"
             raise InvalidArgumentError(message)
         is_decoded = any(leaf.decoder is not None for leaf in self.leaves())
+        if is_decoded and self.formula.total is not None:
+            message = f"{self.formula.text!r} counts entries beside a column with a decoder"
+            raise InvalidArgumentError(message)
         return self.mask if is_decoded else self.formula.program
 
     def mask(self, columns: list[Column], entries: int) -> NDArray[np.bool_]:
@@ -94,8 +112,14 @@ class Cut:
 class _Reader:
     """Reads formulas that share columns and aliases."""
 
-    def __init__(self, leaf: Callable[[str], Leaf], aliases: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        leaf: Callable[[str], Leaf],
+        aliases: Mapping[str, str],
+        entries: Callable[[], int] | None,
+    ) -> None:
         self._leaf = leaf
+        self._entries = entries
         self._aliases = aliases
         self._known: dict[str, _core.Program] = {}
         self.leaves: dict[Hashable, Leaf] = {}
@@ -106,10 +130,13 @@ class _Reader:
         """The expression of a text that is part of these aliases."""
         core = _core.Formula(text, of_root=isinstance(text, RootFormula))
         self.counts_entries |= core.counts_entries
-        return _core.Program(core, [self._meaning(name, within) for name in core.columns])
+        meanings = [self._meaning(name, within) for name in core.columns]
+        if not core.counts_entries or self._entries is None:
+            return _core.Program(core, meanings)
+        return _core.Program(core, meanings, self._entries())
 
     def _meaning(self, name: str, within: tuple[str, ...]) -> int | _core.Program:
-        if name not in self._aliases:
+        if isinstance(self._aliases.get(name, EachFiles()), EachFiles):
             leaf = self._leaf(name)
             self.leaves.setdefault(leaf.key, leaf)
             return self._numbers.setdefault(leaf.key, len(self._numbers))
@@ -138,7 +165,7 @@ def formula(
     Raises:
         InvalidArgumentError: where it is none, or an alias refers to itself.
     """
-    reader = _Reader(leaf, aliases)
+    reader = _Reader(leaf, aliases, entries)
     program = reader.program(text)
     total = entries() if entries is not None and reader.counts_entries else None
     return Formula(text, tuple(reader.leaves.values()), program, total)

@@ -20,10 +20,27 @@ Key = tuple[str, tuple[str, ...] | None, bool]
 
 
 @dataclass(frozen=True)
+class AliasInfo:
+    """Stands for the column that an alias of each file is."""
+
+    address: str
+    is_branch = False
+    is_group = False
+    friend = None
+
+    @property
+    def path(self) -> str:
+        """Its name."""
+        return self.address
+
+    typename = path
+
+
+@dataclass(frozen=True)
 class Leaf:
     """A column as the engine reads it."""
 
-    info: ColumnInfo
+    info: ColumnInfo | AliasInfo
     #: Of a field at the top, the paths of those in it that are kept; without them a field comes in
     #: the lists that it is in.
     keep: tuple[str, ...] | None = None
@@ -58,6 +75,8 @@ class Leaf:
     def shape(self) -> str | None:
         """The type of an entry in Awkward's spelling; None where farroot cannot decode it."""
         if self.decoder is not None:
+            return None
+        if isinstance(self.info, AliasInfo):
             return None
         try:
             return self.info.datashape(self.keep)

@@ -44,6 +44,10 @@ class ReadRequest:
             chosen = self.choice.in_order(chosen)
         return Selection(place.table, chosen, cut, self.into, self.how, self.doc)
 
+    def of_one(self) -> ReadRequest:
+        """The same for one table, read by itself."""
+        return replace(self, choice=replace(self.choice, of_many=False))
+
     def virtual_steps(
         self,
         place: Place,
@@ -223,14 +227,22 @@ class Selection:
                 warn(f"{fault}: {column.reason}; in {self.table.address}", UnreadableWarning)
 
     def assemble(
-        self, columns: Sequence[_core.Column | _core.SkippedColumn], rows: EntrySelection
+        self,
+        columns: Sequence[_core.Column | _core.SkippedColumn],
+        rows: EntrySelection,
+        own: Mapping[int, _core.Column] | None = None,
     ) -> Any:
-        """Decoded columns, in the order of `leaves`, as the caller wants them."""
+        """Decoded columns, in the order of `leaves`, as the caller wants them.
+
+        Formulas are computed from the ``own`` ones, by their positions, where these have had
+        another type in the file.
+        """
         by_key = {
             leaf.key: column
             for leaf, column in zip(self.leaves, columns, strict=True)
             if not isinstance(column, _core.SkippedColumn)
         }
+        stored = {**by_key, **{self.leaves[at].key: one for at, one in (own or {}).items()}}
         chosen = [
             each
             for each in self.chosen
@@ -239,7 +251,7 @@ class Selection:
         columns_by_name = {each.name: each for each in chosen}
         into = self.into.of_columns if self.how is None else self.into
         arrays = {
-            name: self._documented(each, by_key, into, rows)
+            name: self._documented(each, stored if each.is_computed else by_key, into, rows)
             for name, each in columns_by_name.items()
         }
         names = [each.name for each in chosen]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from . import _complex, _core, _reinterpreted
 from ._filters import Filter, column_filter
-from ._formulas import Cut, Formula, formula
-from ._leaves import Leaf
+from ._formulas import Cut, EachFiles, Formula, formula
+from ._leaves import AliasInfo, Leaf
 from ._registry import custom_interpretation, has_interpretations
 from .errors import (
     ArgumentTypeError,
@@ -62,6 +62,11 @@ class Chosen:
     optional: bool = False
     #: The branch and how its bytes are read, where not as the branch's own type says.
     reinterpreted: tuple[Branch, Interpretation] | None = None
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether it is more than a column as it is."""
+        return False
 
     @property
     def title(self) -> str | None:
@@ -119,6 +124,11 @@ class Computed:
     formula: Formula
     optional: bool = False
 
+    @property
+    def is_computed(self) -> bool:
+        """Whether it is more than a column, or an alias, as it is."""
+        return not self.formula.is_name
+
     def leaves(self) -> Iterator[Leaf]:
         """The columns that are read for it."""
         return self.formula.leaves()
@@ -141,6 +151,8 @@ class ColumnQuery:
     filter_column: Callable[[Any], bool] | None = None
     cut: str | None = None
     aliases: Mapping[str, str] | None = None
+    #: Whether it is of many files, each of which has aliases of its own.
+    of_many: bool = False
 
     @classmethod
     def of(
@@ -176,11 +188,22 @@ class ColumnQuery:
         """
         if self.cut is None:
             return None
-        return Cut(_formula(self.cut, place, self.all_aliases(place)))
+        decides = _formula(self.cut, place, self.all_aliases(place))
+        if decides.total is None:
+            return Cut(decides)
+        if place.table.is_chain:
+            raise InvalidArgumentError(
+                f"the cut {self.cut!r} counts entries, which in a chain are those of each file: "
+                "read its files one by one"
+            )
+        return Cut(decides, None if decides.meant else _any_leaf(place))
 
     def all_aliases(self, place: Place) -> Mapping[str, str]:
         """The call's own aliases and those of the file, as far as no column has their name."""
-        found = {**place.table.aliases, **(self.aliases or {})}
+        kept: Mapping[str, str] = place.table.aliases
+        if self.of_many:
+            kept = {name: EachFiles(text) for name, text in kept.items()}
+        found = {**kept, **(self.aliases or {})}
         return _Unhidden(place, found) if found else found
 
     def names(self) -> list[str]:
@@ -320,12 +343,20 @@ def _formula(text: str, place: Place, aliases: Mapping[str, str]) -> Formula:
     """Reads a formula; errors as :func:`formula`, and `KeyInFileError` for an unknown name."""
 
     def leaf(name: str) -> Leaf:
+        if name in aliases:
+            return Leaf(AliasInfo(name))
         info = place.table._live().column(name, place._number)
         if info.is_group:
             raise InvalidArgumentError(f"{name!r} in {text!r} only groups other branches")
         return Leaf(info)
 
     return formula(text, leaf, aliases, lambda: place.num_entries)
+
+
+def _any_leaf(place: Place) -> Leaf | None:
+    """A column that can be read as it is."""
+    leaves = (Leaf(info) for info in place.table._columns() if not info.is_group)
+    return next((leaf for leaf in leaves if leaf.decoder is None and leaf.shape), None)
 
 
 def reinterpret(place: Place, column: Chosen | Computed, wanted: Interpretation) -> Chosen:

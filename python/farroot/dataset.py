@@ -45,7 +45,9 @@ def chain(
     """Trees or RNTuples of many files as one (``TChain``): the first one decides the columns.
 
     They are opened side by side to be counted. The result is read as one tree is, by entries of
-    all files together; no step of an iteration reaches over the end of a file.
+    all files together; no step of an iteration reaches over the end of a file. As of a
+    ``TChain``, an alias is that of the first file, and ``Entries$`` in one counts the entries of
+    all files.
 
     Args:
         files: See :func:`iterate`.
@@ -72,7 +74,8 @@ def iterate(
 
     The next files are opened, and the next steps are fetched and decoded, while the caller works
     on a step. The first file decides which columns these are: names that only others have are not
-    looked for.
+    looked for. An alias in the files (``TTree::SetAlias``) is in each what that file defines, and
+    ``Entries$`` in one counts the entries of that file; formulas are computed with its types.
 
     Args:
         files: ``"FILE:TREE"`` or a list of these, a dict ``{FILE: TREE}``, open trees. Without a
@@ -122,7 +125,7 @@ def _wish(
     expressions: str | Iterable[str] | None, cut: str | None, options: FilesOptions
 ) -> tuple[ReadRequest, Lacking]:
     """The request of a call to each file, and the files that it may leave out."""
-    query = ColumnQuery.of(expressions, cut, options)
+    query = replace(ColumnQuery.of(expressions, cut, options), of_many=True)
     into = _libraries.named(options.get("library", "ak"))
     wish = ReadRequest(query, into, options.get("how"), options.get("ak_add_doc", False))
     unreadable = is_report(options.get("on_error", "raise"))
@@ -242,7 +245,7 @@ def _joined(grouped: list[Any], places: list[Place], wish: ReadRequest, skipped:
         return _libraries.concatenate(wish.into, grouped)
     for place in places:
         try:
-            return wish.read(place.opened(), 0, 0)
+            return wish.of_one().read(place.opened(), 0, 0)
         except Error as error:
             if not skipped.allows(Skipped(place.file_path, place.path, None, None, error)):
                 raise

@@ -77,14 +77,26 @@ impl Formula {
 
 #[pymethods]
 impl Program {
+    /// `total` is how many entries the table has, where the formula counts them.
     #[new]
-    fn new(py: Python<'_>, formula: &Formula, meanings: Vec<Named>) -> PyResult<Self> {
+    #[pyo3(signature = (formula, meanings, total = None))]
+    fn new(
+        py: Python<'_>,
+        formula: &Formula,
+        meanings: Vec<Named>,
+        total: Option<u64>,
+    ) -> PyResult<Self> {
         let meanings = meanings.into_iter().map(|named| match named {
             Named::Column(at) => Operand::Column(at),
             Named::Formula(program) => Operand::Formula(program.get().program.clone()),
         });
         let program = engine::Program::new(formula.formula.clone(), meanings.collect());
-        Ok(Program { program: Arc::new(program.map_err(|error| exception(py, &error))?) })
+        let program = program.map_err(|error| exception(py, &error))?;
+        let program = match total {
+            Some(total) => program.of_entries(total),
+            None => program,
+        };
+        Ok(Program { program: Arc::new(program) })
     }
 
     /// One value or one list an entry, as a column.

@@ -56,13 +56,23 @@ class Arrow:
 
     def concatenate(self, tables: Sequence[Any]) -> Any:
         if isinstance(tables[0], pa.Table):
-            # The types only become wider from file to file, so that the last ones hold all.
-            schema = tables[-1].schema
+            schema = _common([table.schema for table in tables])
             return pa.concat_tables(
                 [table if table.schema == schema else table.cast(schema) for table in tables]
             )
-        kind = tables[-1].type
+        kind = _common([pa.schema([("", one.type)]) for one in tables]).field(0).type
         return pa.concat_arrays([one if one.type == kind else one.cast(kind) for one in tables])
+
+
+def _common(schemas: list[Any]) -> Any:
+    """Types that hold those of all files."""
+    if all(one == schemas[-1] for one in schemas):
+        return schemas[-1]
+    try:
+        return pa.unify_schemas(schemas, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        # Those of columns only become wider from file to file, so that the last ones hold all.
+        return schemas[-1]
 
 
 def to_arrow(column: Column) -> Any:

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::alike::TableTypes;
 use super::columns::{Batch, SkippedColumn};
 use super::cut::Cut;
 use super::formula::Program;
@@ -77,6 +78,19 @@ impl Expressions {
             });
         }
         names
+    }
+
+    /// Names and types of the columns that the caller gets, to compare with those of other tables.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where a formula cannot be computed.
+    pub fn types(&self) -> Result<TableTypes<'_>> {
+        let types = self.columns.types();
+        if self.wanted.is_none() {
+            return Ok(types);
+        }
+        let nothing = Batch::empty(0..0, None, types.columns.into_iter());
+        Ok(TableTypes { columns: self.batch(nothing)?.columns, ..self.columns.types() })
     }
 
     /// The columns that the caller gets, from a batch of those that are read.

@@ -26,6 +26,7 @@ use crate::read::file::Speculation;
 use crate::read::file::layout_hints::{MetadataHints, are_over_http};
 use crate::read::file::session::Session;
 use remote::{Error, ErrorKind, Result};
+use rootfile::Array;
 
 /// One tree or RNTuple in one file.
 #[derive(Clone, Default)]
@@ -150,6 +151,9 @@ pub struct ScanBatch {
     pub url: String,
     /// The columns.
     pub batch: Batch,
+    /// By position, those columns as the file has them that have another type in others: formulas
+    /// are computed from them, whatever files came before.
+    pub own: Vec<(usize, Array)>,
 }
 
 impl Deref for ScanBatch {
@@ -304,8 +308,9 @@ impl ScanBatches {
                     Some(Ok(batch)) => {
                         let file = present.file;
                         let url = present.url.clone();
+                        let own = self.types.own(&batch);
                         return Some(match self.types.convert(batch) {
-                            Ok(batch) => Ok(ScanBatch { file, url, batch }),
+                            Ok(batch) => Ok(ScanBatch { file, url, batch, own }),
                             Err(error) => Err(self.give_up(error)),
                         });
                     }
@@ -322,7 +327,8 @@ impl ScanBatches {
                 Ok(Begun::Started(mut started)) => {
                     self.pace.opened(started.opening_took, started.metadata_bytes);
                     if self.types.compare()
-                        && let Err(error) = self.types.begin(&started.source.columns().types())
+                        && let Err(error) =
+                            started.source.types().and_then(|types| self.types.begin(&types))
                     {
                         if matches!(self.scan.on_error, OnError::Raise) {
                             return Some(Err(self.give_up(error)));

@@ -29,6 +29,9 @@ impl Expressions {
         let mut hidden = HiddenAliases::default();
         let (spec, wanted) = match wanted {
             ColumnSpec::Named(texts) => computed(session, scope, texts, &mut hidden).await?,
+            ColumnSpec::Requested(all) if names_alias(scope, all) => {
+                requested(session, scope, all).await?
+            }
             spec => (spec.clone(), None),
         };
         for column in cut.iter().flat_map(|cut| &cut.columns) {
@@ -84,6 +87,38 @@ async fn computed(
         }
         let program = reads.program(session, scope, formula, std::slice::from_ref(text)).await?;
         wanted.push(Wanted::Computed(text.clone(), Arc::new(program)));
+    }
+    Ok((ColumnSpec::Requested(reads.0), Some(wanted)))
+}
+
+/// Whether a name may be that of an alias, which a column hides.
+fn names_alias(scope: NameScope<'_>, all: &[ColumnRequest]) -> bool {
+    let aliases = scope.table.aliases();
+    let is_alias = |one: &ColumnRequest| aliases.iter().any(|(name, _)| *name == one.name);
+    all.iter().any(is_alias)
+}
+
+/// As [`computed`], of columns and aliases by name.
+async fn requested(
+    session: &Session,
+    scope: NameScope<'_>,
+    all: &[ColumnRequest],
+) -> Result<(ColumnSpec, Option<Vec<Wanted>>)> {
+    let mut reads = FormulaReads::default();
+    let mut wanted = Vec::with_capacity(all.len());
+    for one in all {
+        let alias = match in_formula(session, scope, &one.name).await {
+            Ok(_) => None,
+            Err(_) => alias_of(&**scope.table, &one.name),
+        };
+        let Some(alias) = alias else {
+            wanted.push(Wanted::Read(reads.add(one.clone()), None));
+            continue;
+        };
+        let formula = Formula::parse_in(&alias, Grammar::Root)?;
+        let within = std::slice::from_ref(&one.name);
+        let program = reads.program(session, scope, formula, within).await?;
+        wanted.push(Wanted::Computed(one.name.clone(), Arc::new(program)));
     }
     Ok((ColumnSpec::Requested(reads.0), Some(wanted)))
 }
@@ -146,6 +181,11 @@ impl FormulaReads {
             };
             operands.push(Operand::Column(self.add(column.request())));
         }
-        Program::new(Arc::new(formula), operands)
+        let counts_entries = formula.counts_entries();
+        let program = Program::new(Arc::new(formula), operands)?;
+        Ok(match counts_entries {
+            true => program.of_entries(scope.table.num_entries()),
+            false => program,
+        })
     }
 }

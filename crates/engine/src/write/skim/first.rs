@@ -13,7 +13,7 @@ use crate::read::core::table::Table;
 use crate::read::file::Speculation;
 use crate::read::file::session::Session;
 use crate::read::many::opener::Opener;
-use crate::read::many::scan::TableLocation;
+use crate::read::many::scan::{OpenAhead, TableLocation};
 use crate::read::ntuple::RNTuple;
 use crate::read::open::aliases;
 use crate::read::open::meaning::{HiddenAliases, Meaning, NameScope, meaning};
@@ -67,6 +67,7 @@ impl First {
     pub async fn with_meanings(
         &mut self,
         session: &Session,
+        sources: &[TableLocation],
         options: &SkimOptions,
     ) -> Result<SkimOptions> {
         let scope = NameScope { table: &self.table, friends: &[], below: None };
@@ -99,8 +100,30 @@ impl First {
         }
         made.define = aliases::in_definitions(session, scope, &made.define).await?;
         made.cut = aliases::in_cut(session, scope, &made.define, options.cut.as_ref()).await?;
+        let texts = made.define.iter().map(|one| &one.name).chain(&options.columns);
+        let read = options.define.iter().flat_map(|one| &one.columns);
+        let read = read.chain(options.cut.iter().flat_map(|cut| &cut.columns));
+        let used = aliases::used(&*self.table, texts.chain(read.map(|one| &one.name)))?;
+        self.check_aliases(session, sources, &used).await?;
         self.hidden = hidden.into_list().iter().map(HiddenAlias::to_string).collect();
         Ok(made)
+    }
+
+    /// New columns are computed for all files alike: aliases have to mean the same in each.
+    async fn check_aliases(
+        &self,
+        session: &Session,
+        sources: &[TableLocation],
+        used: &[(String, String)],
+    ) -> Result<()> {
+        if used.is_empty() {
+            return Ok(());
+        }
+        let mut others = OpenAhead::new(session.clone(), sources[1..].to_vec());
+        while let Some(other) = others.next().await.transpose()? {
+            aliases::check_same(&*other, &*self.table, used)?;
+        }
+        Ok(())
     }
 
     async fn read(session: &Session, source: &TableLocation) -> Result<First> {

@@ -51,7 +51,7 @@ pub(crate) async fn skim(
     let begun = session.remote().trace().now();
     check_output(output, sources.iter().map(|source| &*source.url))?;
     let mut first = First::open(session, sources, options).await?;
-    let options = &first.with_meanings(session, options).await?;
+    let options = &first.with_meanings(session, sources, options).await?;
     let hidden = first.hidden.clone();
     let report = match way_of(&first, sources, options).await? {
         Way::Copied(columns) => {
@@ -128,7 +128,7 @@ pub(crate) async fn skim_to_parquet(
     // First, so that a missing library is reported before anything is read.
     let file = ParquetFile::create(library, &path, options.overwrite).await?;
     let mut first = First::open(session, sources, options).await?;
-    let options = &first.with_meanings(session, options).await?;
+    let options = &first.with_meanings(session, sources, options).await?;
     let notes = [first.hidden.clone(), notes_of(&first, None, false)].concat();
     let batches = SkimBatches::new(session, sources, options, first).await?;
     let report = encode(batches, file, progress).await?;

@@ -31,6 +31,8 @@ pub struct Program {
     pub(super) formula: Arc<Formula>,
     pub(super) meanings: Vec<Operand>,
     depth: usize,
+    /// Entries of the table, where they are known beforehand.
+    pub(super) total: Option<u64>,
 }
 
 /// Columns that programs are computed from, and the values of programs computed so far.
@@ -46,7 +48,7 @@ impl Program {
     /// A formula with a column for each name, in their order.
     pub fn of(formula: Arc<Formula>) -> Program {
         let meanings = (0..formula.columns.len()).map(Operand::Column).collect();
-        Program { formula, meanings, depth: 0 }
+        Program { formula, meanings, depth: 0, total: None }
     }
 
     /// A formula with a meaning for each name, in their order.
@@ -62,7 +64,22 @@ impl Program {
         if depth > DEPTH_MAX {
             return Err(wrong(&formula.text, "refers to others that refer to others too deeply"));
         }
-        Ok(Program { formula, meanings, depth })
+        Ok(Program { formula, meanings, depth, total: None })
+    }
+
+    /// The same in a table of so many entries, also where whoever computes it does not say so.
+    #[must_use]
+    pub fn of_entries(self, total: u64) -> Program {
+        Program { total: Some(total), ..self }
+    }
+
+    /// Whether the numbers of entries are in it, or in one of those in it.
+    pub fn counts_entries(&self) -> bool {
+        let counts = |meaning: &Operand| match meaning {
+            Operand::Column(_) => false,
+            Operand::Formula(program) => program.counts_entries(),
+        };
+        self.formula.counts_entries() || self.meanings.iter().any(counts)
     }
 
     /// As it was written.
@@ -145,6 +162,7 @@ impl Program {
             });
         }
         let batch = run.columns;
+        let total = run.total.or(self.total);
         let numbers = || match &batch.survivors {
             Some(runs) => runs.iter().cloned().flatten().collect(),
             None => batch.entries.clone().collect(),
@@ -152,8 +170,8 @@ impl Program {
         let entries = Entries {
             columns: &columns,
             count: run.count,
-            numbers: run.total.is_some().then_some(&numbers),
-            total: run.total,
+            numbers: total.is_some().then_some(&numbers),
+            total,
             keeps_integers: run.keeps_integers,
             parts: None,
         };

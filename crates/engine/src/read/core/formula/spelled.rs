@@ -13,13 +13,17 @@ const FORMULAS_MAX: usize = 1000;
 const DEPTH_MAX: usize = 50;
 
 impl Program {
-    /// The program as it is written; `None` for one that has too many formulas in it.
+    /// The program as it is written; `None` for one that has too many formulas in it, or counts the
+    /// entries of a table here.
     pub fn spelled(&self) -> Option<SpelledFormula> {
         let mut left = FORMULAS_MAX;
         self.spelled_within(&mut left)
     }
 
     fn spelled_within(&self, left: &mut usize) -> Option<SpelledFormula> {
+        if self.total.is_some() {
+            return None;
+        }
         *left = left.checked_sub(1)?;
         let mut meanings = Vec::with_capacity(self.meanings.len());
         for meaning in &self.meanings {
