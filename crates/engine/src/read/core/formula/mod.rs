@@ -40,6 +40,7 @@ mod program;
 mod reduced;
 mod root;
 mod spelled;
+mod split;
 
 use std::sync::Arc;
 

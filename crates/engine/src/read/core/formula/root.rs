@@ -7,10 +7,11 @@
 //! ```
 //!
 //! Other than in C, `%` and the shifts bind closer than `+`, and each comparison has a line of its
-//! own. `^` is a power. A name is a column; `v[0]`, `v[i]` and `v[]` are items of each entry.
+//! own. Some orders are exceptions (`split.rs`). `^` is a power. A name is a column; `v[0]`, `v[i]` and `v[]` are items of each entry.
 //! (Source: `ROOT::v5::TFormula::Analyze`.)
 
 use super::node::{Node, Operator, wrong};
+use super::split::split;
 use remote::Result;
 
 /// Parentheses and signs within each other; more than formulas have, less than a stack holds.
@@ -30,28 +31,18 @@ const fn level(written: &'static str, operator: Operator, is_left: bool) -> Leve
     Level { written, operator, is_left }
 }
 
-const LEVELS: [Level; 18] = [
+/// Those that are split by rules of their own: between `&` and `*`.
+const SPLIT: usize = 4;
+
+const LEVELS: [Level; 7] = [
     level("||", "@||", false),
     level("&&", "@&&", false),
     level("|", "@|", false),
     level("&", "@&", false),
-    level("<", "@<", false),
-    level(">", "@>", false),
-    level("<=", "@<=", false),
-    level(">=", "@>=", false),
-    level("==", "@==", false),
-    level("!=", "@!=", false),
-    level("+", "@+", true),
-    level("-", "@-", true),
-    level("%", "@%", false),
-    level(">>", "@>>", false),
-    level("<<", "@<<", false),
     level("*", "@*", false),
     level("/", "@/", true),
     level("^", "@pow", true),
 ];
-/// Where a sign stands before the first part.
-const MINUS: usize = 11;
 
 /// All that is written with letters that are no names' and no numbers', the longer ones first.
 const SIGNS: [&str; 29] = [
@@ -155,7 +146,7 @@ const WORDS: [(&str, Operator); 5] = [
 type Parsed<T> = std::result::Result<T, String>;
 
 #[derive(Debug, Clone, PartialEq)]
-enum Token {
+pub(super) enum Token {
     Number(f64),
     Name(String),
     Text(String),
@@ -288,16 +279,10 @@ impl Parser {
     /// Parts with operators of one level between them.
     fn level(&mut self, at: usize) -> Parsed<Node> {
         let Some(level) = LEVELS.get(at) else { return self.atom() };
-        let is_negative = at == MINUS && self.take("-");
-        let first = self.level(at + 1)?;
-        let first = if is_negative { Node::Apply("@neg", vec![first]) } else { first };
-        let mut parts = vec![first];
+        let mut parts = vec![self.below(at)?];
         while self.take(level.written) {
-            self.operators += 1;
-            if self.operators > OPERATORS_MAX {
-                return Err("is too long".to_owned());
-            }
-            parts.push(self.part(at + 1)?);
+            self.count()?;
+            parts.push(self.part(at)?);
         }
         let join = |left, right| Node::Apply(level.operator, vec![left, right]);
         let node = match level.is_left {
@@ -307,12 +292,58 @@ impl Parser {
         node.ok_or_else(|| self.unexpected())
     }
 
+    /// A part between operators of a level.
+    fn below(&mut self, at: usize) -> Parsed<Node> {
+        if at + 1 == SPLIT { self.segment(self.segment_end()) } else { self.level(at + 1) }
+    }
+
     /// The operand behind an operator, which may have a sign.
     fn part(&mut self, at: usize) -> Parsed<Node> {
-        if at > MINUS && self.take("-") {
+        if at >= SPLIT && self.take("-") {
             return Ok(Node::Apply("@neg", vec![self.deeper(|parser| parser.part(at))?]));
         }
-        self.level(at)
+        self.below(at)
+    }
+
+    fn count(&mut self) -> Parsed<()> {
+        self.operators += 1;
+        if self.operators > OPERATORS_MAX { Err("is too long".to_owned()) } else { Ok(()) }
+    }
+
+    /// Where the part ends that has operators from comparisons on only.
+    fn segment_end(&self) -> usize {
+        let mut depth = 0u32;
+        for (at, token) in self.tokens.iter().enumerate().skip(self.at) {
+            let Token::Sign(sign) = token else { continue };
+            match *sign {
+                "(" | "[" => depth += 1,
+                ")" | "]" if depth > 0 => depth -= 1,
+                ")" | "]" => return at,
+                "||" | "&&" | "|" | "&" | "?" | ":" | "," if depth == 0 => return at,
+                _ => {}
+            }
+        }
+        self.tokens.len()
+    }
+
+    /// The tokens up to `end`.
+    fn segment(&mut self, end: usize) -> Parsed<Node> {
+        if let Some((operator, at)) = split(&self.tokens[self.at..end])? {
+            self.count()?;
+            let at = self.at + at;
+            let left = self.segment(at)?;
+            self.at = at + 1;
+            return Ok(Node::Apply(operator, vec![left, self.segment(end)?]));
+        }
+        let is_negative = self.at < end && self.take("-");
+        let node = match is_negative {
+            true if self.at < end && self.tokens[self.at] == Token::Sign("-") => {
+                return Err(self.unexpected());
+            }
+            true => Node::Apply("@neg", vec![self.segment(end)?]),
+            false => self.level(SPLIT)?,
+        };
+        if self.at == end { Ok(node) } else { Err(self.unexpected()) }
     }
 
     fn atom(&mut self) -> Parsed<Node> {
@@ -497,6 +528,21 @@ mod tests {
             ("TMath::Pi()*pi", "(* (pi ) (pi ))"),
             ("Sum$(v>1e-3)", "(Sum$ (> v 0.001))"),
             ("s==\"a\"", "(== s \"a\")"),
+            ("3<n<=2", "(<= (< 3 n) 2)"),
+            ("n<=3<2", "(< (<= n 3) 2)"),
+            ("3<n<=2<1", "(< (<= (< 3 n) 2) 1)"),
+            ("n>m>=n", "(>= (> n m) n)"),
+            ("3<n<2", "(< 3 (< n 2))"),
+            ("n<<1<3", "(<< n (< 1 3))"),
+            ("n<<1<3+1", "(+ (<< n (< 1 3)) 1)"),
+            ("n>>1>0", "(>> n (> 1 0))"),
+            ("n<<1>2", "(> (<< n 1) 2)"),
+            ("n<<1<=2", "(<= (<< n 1) 2)"),
+            ("0<n<<1", "(< 0 (<< n 1))"),
+            ("n<<1==m<3", "(== (<< n 1) (< m 3))"),
+            ("(n<<1)<3", "(< (<< n 1) 3)"),
+            ("-1>n>=b", "(>= (> (neg 1) n) b)"),
+            ("a%-b", "(% a (neg b))"),
             ("x", "x"),
         ] {
             let (node, names) = parse(text).expect(text);
@@ -515,6 +561,8 @@ mod tests {
             ("a # b", "cannot be read at '#'"),
             ("\"a", "ends within a text"),
             ("1x", "1x"),
+            ("3<n>=0", "template"),
+            ("n<=2<=0", "<="),
             (&"(".repeat(10_000), "too deeply"),
             (&"!".repeat(10_000), "too deeply"),
             (&"-".repeat(10_000), "cannot be read"),
