@@ -113,7 +113,7 @@ def made(
     telling: Telling | None = None,
 ) -> Iterator[Any]:
     """Arrays of the steps, from this place on; skipped ranges go to the account."""
-    steps = _taken(parts, account, first, selection, report, telling)
+    steps = taken_from(parts, account, first, selection, report, telling)
     if telling is None:
         yield from steps
         return
@@ -125,7 +125,7 @@ def made(
         telling.close()
 
 
-def _taken(
+def taken_from(
     parts: _core.Parts,
     account: Account,
     first: int,
@@ -133,6 +133,7 @@ def _taken(
     report: bool,
     telling: Telling | None,
 ) -> Iterator[Any]:
+    """As `made`; the telling goes on."""
     is_first = True
     while True:
         part = waited(telling, parts.next)
@@ -156,7 +157,12 @@ def _taken(
         # Popped, so that it is the caller's alone: their `del` gives the memory back.
         if report:
             place = account.places[first + number]
-            yield made.pop(), Report(place.file_path, place.path, start, stop, offset)
+            if place.table is not None and place.table.is_chain:
+                told = place.table._report(start, stop)
+                told = replace(told, global_offset=told.global_offset + offset)
+            else:
+                told = Report(place.file_path, place.path, start, stop, offset)
+            yield made.pop(), told
         else:
             yield made.pop()
 

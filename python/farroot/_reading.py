@@ -13,7 +13,7 @@ from ._leaves import Leaf
 from ._libraries import How, Library
 from ._locks import cached_property
 from ._progress import Progress, Telling, Wanted, is_wanted, waited
-from ._selection import Chosen, ColumnQuery, Computed, Place, chosen_columns
+from ._selection import Chosen, ColumnQuery, Computed, Place, chosen_columns, without_doubles
 from ._steps import Report, Steps
 from ._types import Doc
 from .errors import InvalidArgumentError, UnreadableWarning, warn
@@ -42,6 +42,8 @@ class ReadRequest:
         chosen: Sequence[Chosen | Computed] = chosen_columns(place, self.choice)
         if self.how is tuple or self.how is list:
             chosen = self.choice.in_order(chosen)
+        else:
+            chosen = without_doubles(place.table, chosen)
         return Selection(place.table, chosen, cut, self.into, self.how, self.doc)
 
     def of_one(self) -> ReadRequest:

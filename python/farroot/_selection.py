@@ -62,6 +62,8 @@ class Chosen:
     optional: bool = False
     #: The branch and how its bytes are read, where not as the branch's own type says.
     reinterpreted: tuple[Branch, Interpretation] | None = None
+    #: Whether another column has its name and its path, so that it has its address for a name.
+    is_double: bool = False
 
     @property
     def is_computed(self) -> bool:
@@ -406,8 +408,8 @@ def one(name: str, info: ColumnInfo, optional: bool = False) -> Chosen:
     """A column of its own; a branch that only groups others as those, nested."""
     if not info.is_group:
         return Chosen(name, Leaf(info), None, optional)
-    parts = [one(child.name, child, optional) for child in info.children()]
-    return Chosen(name, Leaf(info), tuple(_distinct(parts)), optional)
+    parts = _distinct([one(child.name, child, optional) for child in info.children()])
+    return Chosen(name, Leaf(info), tuple(part for part in parts if not part.is_double), optional)
 
 
 def _accepted(place: Place, items: list[tuple[str, ColumnInfo]]) -> list[Chosen]:
@@ -483,8 +485,21 @@ def _warn(place: Place, unreadable: list[ColumnInfo]) -> None:
     )
 
 
+def without_doubles(table: Table, columns: Sequence[Ordered]) -> list[Ordered]:
+    """The columns without those whose names others have, with a warning."""
+    doubles = [each.name for each in columns if isinstance(each, Chosen) and each.is_double]
+    if doubles:
+        warn(
+            f"left out, since another column has the same name: {', '.join(doubles)}; how=tuple "
+            f"and how=list have both; in {table.address}",
+            UnreadableWarning,
+        )
+    return [each for each in columns if each.name not in doubles]
+
+
 def _distinct(columns: Sequence[Column]) -> list[Column]:
-    """The same columns, each branch once; of those of one name, later ones by their path."""
+    """The same columns, each branch once; of those of one name, later ones by their path, and of
+    those of one path by their address."""
     taken: dict[str, Column] = {}
     for each in columns:
         before = taken.get(each.name)
@@ -496,4 +511,6 @@ def _distinct(columns: Sequence[Column]) -> list[Column]:
             taken[each.name] = replace(before, optional=before.optional and each.optional)
         elif each.leaf.path not in taken:
             taken[each.leaf.path] = replace(each, name=each.leaf.path)
+        elif (address := each.leaf.info.address) not in taken:
+            taken[address] = replace(each, name=address, is_double=True)
     return list(taken.values())

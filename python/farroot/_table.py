@@ -350,8 +350,12 @@ class InFile(NothingToClose, Readable[Column]):
         return filled(self, columns, bins, cut, weight, (entry_start, entry_stop))
 
     def _report(self, start: int, stop: int) -> Report:
-        """Which entries a step holds."""
-        return Report(self.url, self._object_path, start, stop)
+        """Which entries a step holds; of a chain, no step reaches over the end of a file."""
+        if not self.is_chain:
+            return Report(self.url, self._object_path, start, stop)
+        link = next((one for one in self.links if start < one.entry_stop), self.links[-1])
+        offset = link.entry_start
+        return Report(link.file_path, link.object_path, start - offset, stop - offset, offset)
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._made_here:

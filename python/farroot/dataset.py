@@ -13,14 +13,14 @@ from ._credentials import Access
 from ._entries import entry_range, step_of
 from ._kinds import as_table
 from ._limits import GAP_SIZE, STEP_SIZE
-from ._parts import Account, Lacking, begin, is_report, made, there
+from ._parts import Account, Lacking, begin, is_report, made, taken_from, there
 from ._places import Place, beside, chained, places_of
 from ._progress import Progress, Telling, Wanted, is_wanted, waited
 from ._reading import ReadRequest, Selection
-from ._selection import ColumnQuery
+from ._selection import Chosen, ColumnQuery
 from ._steps import Report, Skipped, Steps
 from ._uproot import taken
-from .errors import Error, InvalidArgumentError, NotFoundError
+from .errors import Error, InvalidArgumentError, NotFoundError, UnsupportedError
 from .ntuple import Field, RNTuple
 from .tree import Branch, Tree
 
@@ -86,8 +86,9 @@ def iterate(
         on_error: ``"report"`` goes on behind damaged data. Exactly those steps are left out that
             hold them, or the rest of a file whose server is gone; each with a
             :class:`SkippedWarning`, and as :class:`Skipped` in the iterator's ``skipped``.
-        allow_missing: Whether files that are not there, and files without the tree or one of its
-            branches, are left out without a warning; ``skipped`` has them.
+        allow_missing: Whether files that are not there, and files without the tree or one of the
+            branches that are named, are left out without a warning; ``skipped`` has them. Where
+            none are named, each file has its own, as in uproot: records of several kinds.
         friends: Files of friends by name, each as ``files`` and as many: the first belongs to the
             first of these, and so on. Their columns are ``friend.branch`` (see
             :meth:`Tree.add_friend`).
@@ -155,6 +156,9 @@ def _steps(
 ) -> Iterator[Any]:
     skipped = Lacking(unreadable=False) if skipped is None else skipped
     account = Account(places, skipped, offset)
+    if skipped.missing and wish.choice.expressions is None:
+        yield from _each_by_itself(account, wish, step, report, telling, are_joined)
+        return
     if (begun := waited(telling, lambda: _first(account, wish))) is None:
         return
     first, table, selection = begun
@@ -164,6 +168,49 @@ def _steps(
     opened = [replace(places[first], table=table, friends=()), *places[first + 1 :]]
     parts = begin(opened, selection, step, goes_on=skipped.any, are_joined=are_joined)
     yield from made(parts, account, first, selection, report, telling)
+
+
+def _each_by_itself(
+    account: Account,
+    wish: ReadRequest,
+    step: _core.StepSize,
+    report: bool,
+    telling: Telling | None,
+    are_joined: bool,
+) -> Iterator[Any]:
+    """The steps of files that need not have the same columns: each has its own."""
+    seen: dict[str, tuple[str | None, str]] = {}
+    try:
+        for number, place in enumerate(account.places):
+            try:
+                table = place.opened()
+                selection = wish.of(table)
+            except InvalidArgumentError:
+                raise
+            except Error as error:
+                account.leave_out(number, place.path, None, error)
+                continue
+            if are_joined:
+                _check_types(selection, seen)
+            if selection.chosen:
+                here = [replace(place, table=table, friends=())]
+                parts = begin(here, selection, step, goes_on=True)
+                yield from taken_from(parts, account, number, selection, report, telling)
+    finally:
+        if telling is not None:
+            telling.close()
+
+
+def _check_types(selection: Selection, seen: dict[str, tuple[str | None, str]]) -> None:
+    """Refuses columns of other types than in the files before: their numbers might be rounded."""
+    for each in selection.chosen:
+        if isinstance(each, Chosen) and each.parts is None:
+            shape, url = seen.setdefault(each.name, (each.leaf.shape, selection.table.url))
+            if shape != each.leaf.shape:
+                raise UnsupportedError(
+                    f"the column {each.name!r} is {each.leaf.shape} here and {shape} in {url}; in "
+                    f"{selection.table.url}; name the columns to read them as one type"
+                )
 
 
 def _telling(places: list[Place], progress: Wanted) -> Telling | None:

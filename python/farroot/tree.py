@@ -48,7 +48,7 @@ class HasBranches(Readable["Branch"]):
     @property
     def all_members(self) -> dict[str, Any]:
         """Its own members: ``tree.all_members["fUserInfo"]`` has the objects that were put
-        there."""
+        there. Of a branch of a chain, those in the first file."""
         return dict(self._object())
 
     def member(self, name: str) -> Any:
@@ -150,8 +150,29 @@ class Tree(InFile["Branch"], HasBranches):  # type: ignore[override]
         """The version of its class that wrote it."""
         return int(self._object().class_version)
 
+    def member(self, name: str) -> Any:
+        """One of :attr:`all_members`.
+
+        Raises:
+            UnsupportedError: of a chain, whose files have a tree each.
+        """
+        return self._members()[name]
+
+    @property
+    def all_members(self) -> dict[str, Any]:
+        """Its own members: ``tree.all_members["fUserInfo"]`` has the objects that were put
+        there. A chain has none."""
+        return dict(self._members())
+
+    def _members(self) -> Any:
+        if not self.is_chain:
+            return self._object()
+        trees = [f"{link.file_path}:{link.object_path}" for link in self.links]
+        named = ", ".join(trees[:5]) + (f" and {len(trees) - 5} more" if len(trees) > 5 else "")
+        raise UnsupportedError(f"the trees of a chain have members of their own: {named}")
+
     def _object(self) -> Any:
-        """The TTree itself."""
+        """The TTree itself; of a chain, the first one."""
         if self._known_object is None:
             found = self._live().file.object(self._object_path, make, opaque())
             self._known_object = made(found)
@@ -168,7 +189,14 @@ class Tree(InFile["Branch"], HasBranches):  # type: ignore[override]
 
     @property
     def index(self) -> Index | None:
-        """Which entry has which numbers (``TTree::BuildIndex``); None where the file has none."""
+        """Which entry has which numbers (``TTree::BuildIndex``); None where the file has none.
+
+        Of a chain, whose files are all opened for it, it is that of all of them; where several
+        have the same numbers, the first file counts.
+
+        Raises:
+            UnsupportedError: where only some files of a chain have an index.
+        """
         return Index.of(self._live())
 
     def entry_with(self, major: int, minor: int = 0) -> int:

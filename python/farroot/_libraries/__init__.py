@@ -110,13 +110,30 @@ def group(
     raise InvalidArgumentError(f'how is None, tuple, list, dict or "zip", not {how!r}')
 
 
+def _check_alike(first: dict[str, Any], grouped: Sequence[dict[str, Any]]) -> None:
+    """Refuses dicts of other columns: as one, they would lack those or have fewer entries.
+
+    Raises:
+        InvalidArgumentError: with the names.
+    """
+    others = {name for each in grouped for name in each.keys() ^ first.keys()}
+    if others:
+        raise InvalidArgumentError(
+            f"only some files have {', '.join(sorted(others))}: name the columns that are wanted, "
+            'or take library="ak", "pd" or "arrow", without how'
+        )
+
+
 def concatenate(into: Library, grouped: Sequence[Any]) -> Any:
     """Results of `group`, one after the other."""
     if len(grouped) == 1:
         return grouped[0]
     first = grouped[0]
     if isinstance(first, dict):
+        _check_alike(first, grouped)
         return {name: into.concatenate([each[name] for each in grouped]) for name in first}
     if isinstance(first, (tuple, list)):
+        if any(len(each) != len(first) for each in grouped):
+            raise InvalidArgumentError("the files have other columns: name those that are wanted")
         return type(first)(into.concatenate(each) for each in zip(*grouped, strict=True))
     return into.concatenate(grouped)

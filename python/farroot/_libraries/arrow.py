@@ -56,6 +56,8 @@ class Arrow:
 
     def concatenate(self, tables: Sequence[Any]) -> Any:
         if isinstance(tables[0], pa.Table):
+            if any(table.schema.names != tables[0].schema.names for table in tables):
+                return pa.concat_tables(tables, promote_options="permissive")
             schema = _common([table.schema for table in tables])
             return pa.concat_tables(
                 [table if table.schema == schema else table.cast(schema) for table in tables]
