@@ -1,6 +1,6 @@
 //! The value of an expression, for all entries at once.
 
-use rootfile::Numbers;
+use rootfile::{Array, Numbers};
 
 use super::arithmetic::{Binary, Unary, binary, truths, unary};
 use super::broadcast::{Leaf, Lengths, Value, combine};
@@ -24,6 +24,8 @@ pub(super) struct Entries<'a> {
     pub total: Option<u64>,
     /// Whether integers of ROOT's grammar stay integers.
     pub keeps_integers: bool,
+    /// Whether it is a cut, in which comparisons with missing values are false.
+    pub decides: bool,
     /// The columns of a formula in ROOT's grammar, with lists as long as each other; `None` within
     /// an index.
     pub parts: Option<&'a [AlignedColumn<'a>]>,
@@ -95,7 +97,9 @@ impl Entries<'_> {
                 function(operator, &sides.collect::<Computed<Vec<_>>>()?)
             }
         };
-        combine(values, Lengths::Equal, &kernel).map(Value::Array)
+        let array = combine(values, Lengths::Equal, &kernel)?;
+        let is_comparison = operation.is_some_and(Binary::compares);
+        Ok(Value::Array(if self.decides && is_comparison { false_for_none(array) } else { array }))
     }
 
     fn item(&self, arguments: &[Node]) -> Computed<Value> {
@@ -158,6 +162,27 @@ impl Entries<'_> {
             Value::Int(one) => Ok(one.clamp(i64::MIN.into(), i64::MAX.into()) as i64),
             _ => Err("has an index of several dimensions that is no whole constant".to_owned()),
         }
+    }
+}
+
+/// Truths, false in place of missing ones.
+fn false_for_none(array: Array) -> Array {
+    match array {
+        Array::Option { index, content } => match *content {
+            Array::Numbers { numbers: Numbers::Bool(all), shape } if shape.is_empty() => {
+                let one = |at: &i64| usize::try_from(*at).map_or(0, |at| all[at]);
+                let numbers = Numbers::Bool(index.iter().map(one).collect());
+                Array::Numbers { numbers, shape }
+            }
+            content => Array::Option { index, content: Box::new(false_for_none(content)) },
+        },
+        Array::List { offsets, content } => {
+            Array::List { offsets, content: Box::new(false_for_none(*content)) }
+        }
+        Array::Regular { length, entries, content } => {
+            Array::Regular { length, entries, content: Box::new(false_for_none(*content)) }
+        }
+        array => array,
     }
 }
 

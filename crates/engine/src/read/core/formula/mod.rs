@@ -154,9 +154,9 @@ impl Compute for Program {
 }
 
 impl Predicate for Program {
-    /// Nothing is true of entries that lack a value.
+    /// Comparisons with missing values are false, and so is the cut where its value is missing.
     fn decide(&self, columns: Batch) -> Result<Vec<bool>> {
-        let found = self.array(&columns, None)?;
+        let found = self.truths(&columns)?;
         let is_true = |numbers: &[u8]| numbers.iter().map(|one| *one != 0).collect::<Vec<_>>();
         let truths = |array: &Array| match array {
             Array::Numbers { numbers: Numbers::Bool(all), shape } if shape.is_empty() => {
@@ -251,14 +251,15 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_true_of_what_lacks_a_value() {
+    fn comparisons_with_what_lacks_a_value_are_false() {
         let numbers = Array::Numbers { numbers: Numbers::I32(vec![5, 7]), shape: vec![] };
         let some = Array::Option { index: vec![1, -1, 0, 1], content: numbers.into() };
         let all = Array::Numbers { numbers: Numbers::I32(vec![0, 1, 2, 3]), shape: vec![] };
         for (text, expected) in [
             ("some > 5", [true, false, false, true]),
-            ("~(some > 5)", [false, false, true, false]),
-            ("(some > 5) | (all < 3)", [true, false, true, true]),
+            ("some != 5", [true, false, false, true]),
+            ("~(some > 5)", [false, true, true, false]),
+            ("(some > 5) | (all < 3)", [true, true, true, true]),
         ] {
             let cut = Cut::parse(text).unwrap();
             let named = |ColumnRequest { name, .. }: &ColumnRequest| {

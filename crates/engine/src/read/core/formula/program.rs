@@ -41,7 +41,16 @@ struct Run<'a> {
     count: usize,
     total: Option<u64>,
     keeps_integers: bool,
+    decides: bool,
     done: HashMap<*const Program, Value>,
+}
+
+impl<'a> Run<'a> {
+    fn of(columns: &'a Batch, total: Option<u64>) -> Self {
+        let count = columns.len() as usize;
+        let done = HashMap::new();
+        Run { columns, count, total, keeps_integers: false, decides: false, done }
+    }
 }
 
 impl Program {
@@ -98,8 +107,20 @@ impl Program {
     /// # Errors
     /// `InvalidArgument` where it cannot be computed.
     pub fn array(&self, columns: &Batch, total: Option<u64>) -> Result<Array> {
-        let count = columns.len() as usize;
-        let value = self.run(columns, total, false)?.into_array(count);
+        self.array_of(Run::of(columns, total))
+    }
+
+    /// As [`Program::array`], for a cut: comparisons with missing values are false.
+    ///
+    /// # Errors
+    /// As [`Program::array`].
+    pub(super) fn truths(&self, columns: &Batch) -> Result<Array> {
+        self.array_of(Run { decides: true, ..Run::of(columns, None) })
+    }
+
+    fn array_of(&self, mut run: Run<'_>) -> Result<Array> {
+        let count = run.count;
+        let value = self.value(&mut run)?.into_array(count);
         let array = value.map_err(|why| wrong(self.text(), &why))?;
         match array.len() == count {
             true => Ok(array),
@@ -116,7 +137,8 @@ impl Program {
     /// As [`Program::array`].
     pub fn integers(&self, columns: &Batch) -> Result<Vec<i64>> {
         let count = columns.len() as usize;
-        let value = self.run(columns, None, true)?.into_array(count);
+        let mut run = Run { keeps_integers: true, ..Run::of(columns, None) };
+        let value = self.value(&mut run)?.into_array(count);
         let array = value.map_err(|why| wrong(self.text(), &why))?;
         match &array {
             Array::Numbers { numbers, shape } if shape.is_empty() && numbers.len() == count => {
@@ -135,12 +157,6 @@ impl Program {
                 Err(wrong(self.text(), &why))
             }
         }
-    }
-
-    fn run(&self, columns: &Batch, total: Option<u64>, keeps_integers: bool) -> Result<Value> {
-        let count = columns.len() as usize;
-        let done = HashMap::new();
-        self.value(&mut Run { columns, count, total, keeps_integers, done })
     }
 
     fn value(&self, run: &mut Run<'_>) -> Result<Value> {
@@ -173,6 +189,7 @@ impl Program {
             numbers: total.is_some().then_some(&numbers),
             total,
             keeps_integers: run.keeps_integers,
+            decides: run.decides,
             parts: None,
         };
         let value = match self.formula.grammar {
