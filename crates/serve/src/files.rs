@@ -3,14 +3,12 @@
 
 use std::io;
 use std::ops::Range;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use remote::address::Address;
 use remote::cache::Charges;
 use remote::{Algorithm, Checksum};
 
-use super::access::ServedPlace;
 use super::clients::Client;
 use super::cluster::Node;
 use super::far::{AskedAddress, CacheRules, CacheStatus, FarFile, FarFiles};
@@ -53,13 +51,6 @@ impl<'a> Name<'a> {
 pub fn path_of(request: &str) -> &str {
     let path = request.split('?').next().unwrap_or_default();
     path.strip_prefix('*').unwrap_or(path)
-}
-
-impl Name<'_> {
-    /// As rules see it, in a folder.
-    fn in_folder(&self) -> ServedPlace {
-        ServedPlace::of_folder(self.path.as_os_str().as_bytes())
-    }
 }
 
 impl Files {
@@ -110,10 +101,7 @@ impl Files {
     /// As for [`FolderFiles::list`]; `Unsupported` where files are far away.
     pub async fn list(&self, guest: &Guest, name: Name<'_>) -> io::Result<Listing> {
         match self {
-            Files::Folder(folder) => {
-                guest.may_read(&name.in_folder())?;
-                folder.list(&guest.client, name.path).await
-            }
+            Files::Folder(folder) => folder.list(guest, name.path).await,
             Files::Far(far) => {
                 far.look(guest, name)?;
                 Err(io::ErrorKind::Unsupported.into())
@@ -159,10 +147,7 @@ impl Files {
         rules: CacheRules,
     ) -> io::Result<Opened> {
         Ok(match self {
-            Files::Folder(folder) => {
-                guest.may_read(&name.in_folder())?;
-                Opened::Folder(folder.open(&guest.client, name.path).await?)
-            }
+            Files::Folder(folder) => Opened::Folder(folder.open(guest, name.path).await?),
             Files::Far(far) => Opened::Far(far.open(guest, name, rules).await?),
         })
     }
@@ -173,10 +158,7 @@ impl Files {
     /// As for [`open`](Self::open); folders of this machine are fine.
     pub async fn stat(&self, guest: &Guest, name: Name<'_>) -> io::Result<Stat> {
         match self {
-            Files::Folder(folder) => {
-                guest.may_read(&name.in_folder())?;
-                folder.stat(&guest.client, name.path).await
-            }
+            Files::Folder(folder) => folder.stat(guest, name.path).await,
             Files::Far(far) => far.stat(guest, name).await,
         }
     }
@@ -188,8 +170,7 @@ impl Files {
     pub async fn address(&self, guest: &Guest, name: Name<'_>) -> io::Result<AskedAddress> {
         match self {
             Files::Folder(folder) => {
-                guest.may_read(&name.in_folder())?;
-                let path = folder.real_path(&guest.client, name.path).await?;
+                let (path, _) = folder.real_file(guest, name.path).await?;
                 let address = Address::local(Path::new(&path)).map_err(io::Error::other)?;
                 Ok(AskedAddress { address, lent: None, now: None, charges: Charges::default() })
             }
@@ -221,8 +202,7 @@ impl Files {
     ) -> io::Result<Checksum> {
         match self {
             Files::Folder(folder) => {
-                guest.may_read(&name.in_folder())?;
-                let file = folder.open(&guest.client, name.path).await?;
+                let file = folder.open(guest, name.path).await?;
                 folder.checksum(&guest.client, &file, algorithm).await
             }
             Files::Far(far) => far.checksum(guest, name, algorithm).await,

@@ -36,11 +36,6 @@ impl Guest {
         self.guard.charges(&self.visitor)
     }
 
-    /// Whether it may know that a folder has an entry.
-    pub fn may_list(&self, folder: &[u8], name: &[u8]) -> bool {
-        self.may_read(&ServedPlace::of_folder(&[folder, b"/", name].concat())).is_ok()
-    }
-
     /// Whether rules decide for each file.
     pub fn has_rules(&self) -> bool {
         self.guard.has_rules()

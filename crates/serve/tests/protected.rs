@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use credentials::{Choice, CredentialStore, Environment, TokenFrom};
-use farroot_serve::{Config, Content, Forwarding, Protection, Server};
+use farroot_serve::{AccessRule, Config, Content, Forwarding, Protection, Server};
 use futures::StreamExt;
 use rcgen::{CertificateParams, KeyPair};
 use remote::fetch::{Urgency, Want};
@@ -48,6 +48,13 @@ fn read(folder: &Path, url: &str, token: Option<&str>) -> Result<Vec<u8>, Error>
 }
 
 async fn read_within(folder: &Path, url: &str, token: Option<&str>) -> Result<Vec<u8>, Error> {
+    let remote = remote(folder, token);
+    let file = remote.open_bytes(url).await?;
+    let want = Want { range: 0..10, cost: 10, urgency: Urgency::Demand, order: 0 };
+    Ok(file.want(vec![want]).next().await.expect("one want")?.bytes.to_vec())
+}
+
+fn remote(folder: &Path, token: Option<&str>) -> Remote {
     let certificate = folder.join("cert.pem");
     let variables = [("SSL_CERT_FILE", certificate.to_str().unwrap())];
     let token = token.map(|token| TokenFrom::Secret(token.into()));
@@ -56,10 +63,7 @@ async fn read_within(folder: &Path, url: &str, token: Option<&str>) -> Result<Ve
     let credential_store = CredentialStore::new(environment, Choice { token, ..Choice::default() });
     let config = remote::Config { credential_store, ..remote::Config::default() };
     let network = Arc::new(Tcp::new(config.connect_timeout));
-    let remote = Remote::start(config, network);
-    let file = remote.open_bytes(url).await?;
-    let want = Want { range: 0..10, cost: 10, urgency: Urgency::Demand, order: 0 };
-    Ok(file.want(vec![want]).next().await.expect("one want")?.bytes.to_vec())
+    Remote::start(config, network)
 }
 
 #[test]
@@ -158,4 +162,48 @@ fn a_reload_changes_who_may_read_and_ends_no_connection() {
     assert!(error.to_string().contains("cert.pem"), "{error}");
     std::fs::write(folder.path().join("cert.pem"), "").unwrap();
     assert!(server.reload().is_err());
+}
+
+/// With a rule for `/public` only, a link in it gave away the files of other folders, and a folder
+/// behind a link its names.
+#[test]
+fn a_rule_counts_for_the_written_name_and_for_the_place_behind_links() {
+    let top = tempfile::tempdir().unwrap();
+    let files = files(top.path());
+    for name in ["public", "secret"] {
+        std::fs::create_dir(files.join(name)).unwrap();
+        std::fs::write(files.join(name).join("f"), CONTENT).unwrap();
+    }
+    for (target, link) in [("../secret/f", "link"), ("../secret", "folder"), ("f", "same")] {
+        std::os::unix::fs::symlink(target, files.join("public").join(link)).unwrap();
+    }
+    let rule = AccessRule { path: "/public".into(), read: vec!["anyone".into()] };
+    let protection = Protection { rules: vec![rule], ..Protection::default() };
+    let server = Server::start(Config { protection, ..Config::new(files) }).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let is_denied = |error: Error| {
+        let kinds = [ErrorKind::PermissionDenied, ErrorKind::Unauthenticated];
+        assert!(kinds.contains(&error.kind()), "{error}");
+    };
+    for url in [server.http_url(), server.root_url()] {
+        for name in ["f", "same"] {
+            let url = format!("{url}public/{name}");
+            assert_eq!(read(top.path(), &url, None).expect(&url), CONTENT);
+        }
+        let remote = runtime.block_on(async { remote(top.path(), None) });
+        for name in ["public/link", "public/folder/f", "public/folder/none", "secret/f"] {
+            let url = format!("{url}{name}");
+            is_denied(read(top.path(), &url, None).expect_err(&url));
+            runtime.block_on(remote.checksum(&url, None)).map(drop).map_or_else(is_denied, |()| {
+                panic!("{url} has a checksum");
+            });
+        }
+        let names = |folder: &str| {
+            let url = format!("{url}{folder}/");
+            let listed = runtime.block_on(remote.list(&url))?;
+            Ok::<_, Error>(listed.into_iter().map(|one| one.name).collect::<Vec<_>>())
+        };
+        assert_eq!(names("public").unwrap(), ["f", "same"]);
+        is_denied(names("public/folder").unwrap_err());
+    }
 }

@@ -428,7 +428,7 @@ impl FarFiles {
     /// Whether a client may read the file of an address, which another file may have named.
     pub async fn allows(&self, guest: &Guest, address: &Address) -> bool {
         let named = match address.is_local() {
-            true => self.0.mounts.named(guest.client.address(), address).await,
+            true => self.0.mounts.named(guest, address).await,
             false => Some(address.clone()),
         };
         let Some(address) = &named else { return false };

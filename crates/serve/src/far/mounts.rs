@@ -2,14 +2,12 @@
 //! than its cache. Names stay within a directory as in a served folder.
 
 use std::io;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use remote::address::Address;
 use remote::source::FileInfo;
 use remote::{Algorithm, Checksum};
 
-use crate::access::ServedPlace;
 use crate::folder::FolderFiles;
 use crate::guest::Guest;
 use crate::origin::Origin;
@@ -48,7 +46,7 @@ impl Mounts {
                 let why = "it would serve all files of this machine: name a directory of it";
                 return Some(Err(wrong(&why)));
             }
-            let folder = FolderFiles::new(&directory, false, false, threads);
+            let folder = FolderFiles::mounted(&directory, threads);
             let folder = folder.map_err(|error| wrong(&error));
             Some(folder.map(|folder| Mount { origin: origin.clone(), directory, folder }))
         };
@@ -67,23 +65,20 @@ impl Mounts {
     /// As [`FolderFiles::open`]; `PermissionDenied` where the client may not read it.
     pub async fn file(&self, guest: &Guest, address: &Address) -> io::Result<MountedFile> {
         let (mount, inside) = self.of(address).ok_or(io::ErrorKind::PermissionDenied)?;
-        let (real, info) = mount.folder.real_file(&guest.client, inside).await?;
-        let real = PathBuf::from(real);
-        let inside = mount.folder.inside(guest.client.address(), &real).await?;
-        let named = mount.named(&inside)?;
-        guest.may_read(&ServedPlace::of_far(&named))?;
-        let address = Address::local(&real).map_err(io::Error::other)?;
+        let (real, info) = mount.folder.real_file(guest, inside).await?;
+        let address = Address::local(Path::new(&real)).map_err(io::Error::other)?;
         Ok(MountedFile { address, info })
     }
 
-    /// The name that clients use of a file, which another file may have named by its real path.
-    pub async fn named(&self, client: IpAddr, address: &Address) -> Option<Address> {
+    /// The name that clients use of a file, which another file may have named by its real path;
+    /// `None` also for a client that may not read it.
+    pub async fn named(&self, guest: &Guest, address: &Address) -> Option<Address> {
         let path = address.to_local()?;
         if self.of(address).is_some() {
             return Some(address.clone());
         }
         for mount in &self.0 {
-            if let Ok(inside) = mount.folder.inside(client, path).await {
+            if let Ok(inside) = mount.folder.inside(guest, path).await {
                 return mount.named(&inside).ok();
             }
         }
@@ -102,8 +97,8 @@ impl Mounts {
     ) -> io::Result<Checksum> {
         let path = address.to_local().unwrap_or(Path::new(""));
         for mount in &self.0 {
-            if let Ok(inside) = mount.folder.inside(guest.client.address(), path).await {
-                let file = mount.folder.open(&guest.client, inside).await?;
+            if let Ok(inside) = mount.folder.inside(guest, path).await {
+                let file = mount.folder.open(guest, inside).await?;
                 return mount.folder.checksum(&guest.client, &file, algorithm).await;
             }
         }

@@ -370,12 +370,12 @@ mod tests {
         }
         let part = Path::new("sub/.f.root.0123.part");
         let (file, _, writing) = folder.open_to_write(part, NEW, &claims).unwrap();
-        assert_eq!(refusal(folder.stat(part)), io::ErrorKind::NotFound, "not whole");
+        assert_eq!(refusal(folder.stat(part, &|_| Ok(()))), io::ErrorKind::NotFound, "not whole");
         writing.finish(&file).unwrap();
         drop(writing);
-        assert!(folder.stat(part).is_ok());
+        assert!(folder.stat(part, &|_| Ok(())).is_ok());
         folder.rename(part, Path::new("sub/f.root"), false, &claims).unwrap();
-        assert!(folder.stat(Path::new("sub/f.root")).is_ok());
+        assert!(folder.stat(Path::new("sub/f.root"), &|_| Ok(())).is_ok());
     }
 
     #[test]
@@ -407,6 +407,6 @@ mod tests {
         let (file, _, writing) = folder.open_to_write(a, NEW, &claims).unwrap();
         folder.remove(a, [&writing].into_iter(), &claims).unwrap();
         writing.finish(&file).unwrap();
-        assert_eq!(refusal(folder.stat(a)), io::ErrorKind::NotFound);
+        assert_eq!(refusal(folder.stat(a, &|_| Ok(()))), io::ErrorKind::NotFound);
     }
 }

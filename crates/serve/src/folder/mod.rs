@@ -6,16 +6,19 @@ mod paths;
 mod writing;
 
 use std::io;
-use std::net::IpAddr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use remote::address::Address;
 use remote::source::FileInfo;
 use remote::{Algorithm, Checksum, Hasher};
 
 use self::changes::{Claims, Writing};
-use self::paths::{Folder, Listed};
+use self::paths::{Folder, Listed, MayRead};
+use super::access::ServedPlace;
 use super::clients::{Client, FilePlace};
+use super::guest::Guest;
 use super::turns::Turns;
 
 pub use self::changes::WriteMode;
@@ -31,9 +34,31 @@ const HASH_STEP_BYTES: usize = 256 << 10;
 #[derive(Debug, Clone)]
 pub struct FolderFiles {
     folder: Arc<Folder>,
+    rules_name: RulesName,
     /// `None` where nothing may be changed.
     claims: Option<Arc<Claims>>,
     turns: Arc<Turns>,
+}
+
+/// How rules call the files of a folder.
+#[derive(Debug, Clone)]
+enum RulesName {
+    /// By their paths in it.
+    Served,
+    /// By addresses of this directory: the folder is an origin of a proxy.
+    Mounted(Arc<Path>),
+}
+
+impl RulesName {
+    fn of(&self, path: &Path) -> io::Result<ServedPlace> {
+        match self {
+            RulesName::Served => Ok(ServedPlace::of_folder(path.as_os_str().as_bytes())),
+            RulesName::Mounted(directory) => {
+                let path = directory.join(path.strip_prefix("/").unwrap_or(path));
+                Ok(ServedPlace::of_far(&Address::local(&path).map_err(io::Error::other)?))
+            }
+        }
+    }
 }
 
 /// An open file. Cheap to clone.
@@ -88,66 +113,75 @@ impl FolderFiles {
     pub fn new(folder: &Path, hidden: bool, writable: bool, threads: usize) -> io::Result<Self> {
         let folder = Arc::new(Folder::new(folder, hidden, writable)?);
         let claims = writable.then(Arc::default);
-        Ok(FolderFiles { folder, claims, turns: Turns::new(threads) })
+        let rules_name = RulesName::Served;
+        Ok(FolderFiles { folder, rules_name, claims, turns: Turns::new(threads) })
+    }
+
+    /// The files in a directory that is an origin of a proxy.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn mounted(directory: &Path, threads: usize) -> io::Result<Self> {
+        let files = Self::new(directory, false, false, threads)?;
+        Ok(FolderFiles { rules_name: RulesName::Mounted(directory.into()), ..files })
+    }
+
+    /// Looks for something by its path, with the right of a client to each place.
+    async fn look<T: Send + 'static>(
+        &self,
+        guest: &Guest,
+        path: impl AsRef<Path>,
+        look: impl FnOnce(&Folder, &Path, MayRead<'_>) -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        let FolderFiles { folder, rules_name, .. } = self.clone();
+        let path = path.as_ref().to_owned();
+        let asks = guest.clone();
+        let look = move || look(&folder, &path, &|place| asks.may_read(&rules_name.of(place)?));
+        self.turns.run(guest.client.address(), look).await
     }
 
     /// The stat of `path`.
     ///
     /// # Errors
     /// As for [`open`](Self::open); folders are fine.
-    pub async fn stat(&self, client: &Client, path: impl AsRef<Path>) -> io::Result<Stat> {
-        let folder = self.folder.clone();
-        let path = path.as_ref().to_owned();
-        self.turns.run(client.address(), move || folder.stat(&path)).await
+    pub async fn stat(&self, guest: &Guest, path: impl AsRef<Path>) -> io::Result<Stat> {
+        self.look(guest, path, Folder::stat).await
     }
 
-    /// The path of a file on this machine, for a reader in this process.
+    /// The path of a file on this machine, with its size and version, for a reader in this process.
     ///
     /// # Errors
     /// As for [`open`](Self::open); `Unsupported` for a path that is no text.
-    pub async fn real_path(&self, client: &Client, path: impl AsRef<Path>) -> io::Result<String> {
-        Ok(self.real_file(client, path).await?.0)
-    }
-
-    /// The same with the file's size and version, for the cache of a reader.
-    ///
-    /// # Errors
-    /// As for [`real_path`](Self::real_path).
     pub async fn real_file(
         &self,
-        client: &Client,
+        guest: &Guest,
         path: impl AsRef<Path>,
     ) -> io::Result<(String, FileInfo)> {
-        let folder = self.folder.clone();
-        let path = path.as_ref().to_owned();
-        self.turns.run(client.address(), move || folder.real_file(&path)).await
+        self.look(guest, path, Folder::real_file).await
     }
 
     /// The path in the folder of a path of this machine, which is one of a served file.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
-    pub async fn inside(&self, client: IpAddr, path: &Path) -> io::Result<PathBuf> {
-        let folder = self.folder.clone();
-        let path = path.to_owned();
-        self.turns.run(client, move || folder.inside(&path)).await
+    pub async fn inside(&self, guest: &Guest, path: &Path) -> io::Result<PathBuf> {
+        self.look(guest, path, Folder::inside).await
     }
 
     /// Opens a file for reading.
     ///
     /// # Errors
     /// `NotFound`, `PermissionDenied`, `IsADirectory`; `Unsupported` for devices, pipes and
-    /// sockets; `QuotaExceeded` where the client, or all clients, have too many files open.
-    pub async fn open(&self, client: &Client, path: impl AsRef<Path>) -> io::Result<FolderFile> {
-        let folder = self.folder.clone();
-        let path = path.as_ref().to_owned();
-        let place = client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
-        let open = move || {
-            let (file, stat) = folder.open(&path)?;
+    /// sockets; `QuotaExceeded` where the client, or all clients, have too many files open; a
+    /// [`Denial`](crate::access::Denial) where the client may not read there, or where a link leads.
+    pub async fn open(&self, guest: &Guest, path: impl AsRef<Path>) -> io::Result<FolderFile> {
+        let place = guest.client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
+        let open = move |folder: &Folder, path: &Path, may: MayRead<'_>| {
+            let (file, stat) = folder.open(path, may)?;
             let handle = OpenHandle { file, writing: None, _place: place };
             Ok(FolderFile { file: Arc::new(handle), stat })
         };
-        self.turns.run(client.address(), open).await
+        self.look(guest, path, open).await
     }
 
     /// The stat of an open file now, which may differ from that of its open.
@@ -217,32 +251,32 @@ impl FolderFiles {
     ///
     /// # Errors
     /// As for [`open`](Self::open); `NotADirectory`.
-    pub async fn list(&self, client: &Client, path: impl AsRef<Path>) -> io::Result<Listing> {
-        let folder = self.folder.clone();
-        let path = path.as_ref().to_owned();
-        let place = client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
-        let list = move || Ok(Listing { listed: folder.list(&path)?, _place: place });
-        self.turns.run(client.address(), list).await
+    pub async fn list(&self, guest: &Guest, path: impl AsRef<Path>) -> io::Result<Listing> {
+        let place = guest.client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
+        let list = move |folder: &Folder, path: &Path, may: MayRead<'_>| {
+            Ok(Listing { listed: folder.list(path, may)?, _place: place })
+        };
+        self.look(guest, path, list).await
     }
 
-    /// The next names of a folder, sorted, of which `text_bytes` of each name gives how many bytes
-    /// of `room` it takes; and the rest of the folder, if there may be more.
+    /// The next names of a folder that the client may know, sorted, of which `text_bytes` of each
+    /// name gives how many bytes of `room` it takes; and the rest of the folder, if there may be
+    /// more.
     ///
     /// # Errors
     /// Those of the file system.
     pub async fn names(
         &self,
-        client: &Client,
+        guest: &Guest,
         mut listing: Listing,
         room: usize,
         text_bytes: impl Fn(usize) -> usize + Send + 'static,
     ) -> io::Result<(Vec<Entry>, Option<Listing>)> {
-        let folder = self.folder.clone();
-        let names = move || {
-            let (entries, more) = listing.listed.next(&folder, room, text_bytes)?;
+        let names = move |folder: &Folder, _: &Path, may: MayRead<'_>| {
+            let (entries, more) = listing.listed.next(folder, may, room, text_bytes)?;
             Ok((entries, more.then_some(listing)))
         };
-        self.turns.run(client.address(), names).await
+        self.look(guest, "", names).await
     }
 
     /// The file's checksum, of all its bytes, made in many turns.

@@ -13,7 +13,10 @@ use remote::source::FileInfo;
 use remote::source::local::info_in;
 use rustix::io::Errno;
 
-/// A folder, its files readable by anyone who connects.
+/// Whether a client may read at a path below the folder.
+pub type MayRead<'a> = &'a dyn Fn(&Path) -> io::Result<()>;
+
+/// A folder, its files readable by clients as far as each may.
 #[derive(Debug)]
 pub struct Folder {
     root: PathBuf,
@@ -67,6 +70,8 @@ pub struct Entry {
 /// A folder of which some names have been taken.
 #[derive(Debug)]
 pub struct Listed {
+    /// As the client wrote it, and its real path.
+    asked: PathBuf,
     path: PathBuf,
     entries: ReadDir,
 }
@@ -117,13 +122,48 @@ impl Folder {
         }
     }
 
+    /// The real path of what a client may read by this path: the one decision, both for the name
+    /// as it is written and for the place to which links lead.
+    ///
+    /// # Errors
+    /// As [`resolve`](Self::resolve); those of `may`, which say nothing of whether it exists.
+    fn readable(&self, path: &Path, may: MayRead<'_>) -> io::Result<PathBuf> {
+        may(path)?;
+        match self.resolve(path) {
+            Ok(real) => may(self.below(&real)).map(|()| real),
+            // Behind a link to a place that is not for the client nothing says what is there.
+            Err(error) => may(&self.reached(path)).and(Err(error)),
+        }
+    }
+
+    /// The place below the folder that a path would have, were it there: behind the last of its
+    /// folders that is, by the real path of that one.
+    fn reached(&self, path: &Path) -> PathBuf {
+        let mut reached = PathBuf::new();
+        let mut parts = path.components();
+        while let Some(part) = parts.next() {
+            let Component::Normal(name) = part else { continue };
+            let next = reached.join(name);
+            match self.resolve(&next) {
+                Ok(real) => reached = self.below(&real).to_owned(),
+                Err(_) => return next.join(parts.as_path()),
+            }
+        }
+        reached
+    }
+
+    /// A real path as seen from the folder.
+    fn below<'a>(&self, real: &'a Path) -> &'a Path {
+        real.strip_prefix(&self.root).unwrap_or(real)
+    }
+
     /// The path below the folder of a path of this machine, which is one of a served file.
     ///
     /// # Errors
-    /// As [`resolve`](Self::resolve).
-    pub fn inside(&self, path: &Path) -> io::Result<PathBuf> {
+    /// As for [`open`](Self::open).
+    pub fn inside(&self, path: &Path, may: MayRead<'_>) -> io::Result<PathBuf> {
         let inside = path.strip_prefix(&self.root).map_err(|_| io::ErrorKind::PermissionDenied)?;
-        self.resolve(inside)?;
+        self.readable(inside, may)?;
         Ok(inside.to_owned())
     }
 
@@ -131,8 +171,8 @@ impl Folder {
     ///
     /// # Errors
     /// As for [`open`](Self::open); `Unsupported` for a path that is no text.
-    pub fn real_file(&self, path: &Path) -> io::Result<(String, FileInfo)> {
-        let real = self.resolve(path)?;
+    pub fn real_file(&self, path: &Path, may: MayRead<'_>) -> io::Result<(String, FileInfo)> {
+        let real = self.readable(path, may)?;
         match fs::metadata(&real)? {
             kind if kind.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
             kind if kind.is_file() => {
@@ -165,17 +205,17 @@ impl Folder {
     ///
     /// # Errors
     /// As for [`open`](Self::open); folders are fine.
-    pub fn stat(&self, path: &Path) -> io::Result<Stat> {
-        Ok(Stat::of(&fs::metadata(self.resolve(path)?)?))
+    pub fn stat(&self, path: &Path, may: MayRead<'_>) -> io::Result<Stat> {
+        Ok(Stat::of(&fs::metadata(self.readable(path, may)?)?))
     }
 
     /// Opens a file for reading.
     ///
     /// # Errors
     /// `NotFound`, `PermissionDenied`, `IsADirectory`; `Unsupported` for devices, pipes and
-    /// sockets.
-    pub fn open(&self, path: &Path) -> io::Result<(File, Stat)> {
-        let real = self.resolve(path)?;
+    /// sockets; where the client may not read it.
+    pub fn open(&self, path: &Path, may: MayRead<'_>) -> io::Result<(File, Stat)> {
+        let real = self.readable(path, may)?;
         let kind = fs::metadata(&real)?;
         if kind.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
@@ -193,24 +233,26 @@ impl Folder {
     ///
     /// # Errors
     /// As for [`open`](Self::open); `NotADirectory`.
-    pub fn list(&self, path: &Path) -> io::Result<Listed> {
-        let path = self.resolve(path)?;
+    pub fn list(&self, asked: &Path, may: MayRead<'_>) -> io::Result<Listed> {
+        let path = self.readable(asked, may)?;
         let entries = fs::read_dir(&path)?;
-        Ok(Listed { path, entries })
+        Ok(Listed { asked: asked.to_owned(), path, entries })
     }
 
-    /// One entry as clients see it: files and folders that can be opened here.
-    fn entry(&self, folder: &Path, entry: &DirEntry) -> Option<Entry> {
+    /// One entry as a client sees it: files and folders that it can open here.
+    fn entry(&self, listed: &Listed, entry: &DirEntry, may: MayRead<'_>) -> Option<Entry> {
         let name = entry.file_name();
         if !self.hidden && name.as_bytes().starts_with(b".") {
             return None;
         }
+        may(&listed.asked.join(&name)).ok()?;
+        let path = listed.path.join(&name);
         let metadata = match entry.file_type().ok()? {
-            kind if kind.is_symlink() => {
-                let path = folder.join(&name);
-                fs::metadata(self.resolve(path.strip_prefix(&self.root).ok()?).ok()?)
+            kind if kind.is_symlink() => fs::metadata(self.readable(self.below(&path), may).ok()?),
+            kind if kind.is_file() || kind.is_dir() => {
+                may(self.below(&path)).ok()?;
+                entry.metadata()
             }
-            kind if kind.is_file() || kind.is_dir() => entry.metadata(),
             _ => return None,
         };
         let metadata = metadata.ok().filter(|found| found.is_file() || found.is_dir())?;
@@ -219,14 +261,16 @@ impl Folder {
 }
 
 impl Listed {
-    /// The next names, sorted, of which one of so many bytes takes `text_bytes` of `room`; and
-    /// whether there may be more. A large folder comes in several such parts.
+    /// The next names that the client may know, sorted, of which one of so many bytes takes
+    /// `text_bytes` of `room`; and whether there may be more. A large folder comes in several such
+    /// parts.
     ///
     /// # Errors
     /// Those of the file system.
     pub fn next(
         &mut self,
         folder: &Folder,
+        may: MayRead<'_>,
         room: usize,
         text_bytes: impl Fn(usize) -> usize,
     ) -> io::Result<(Vec<Entry>, bool)> {
@@ -239,7 +283,7 @@ impl Listed {
                 more = false;
                 break;
             };
-            if let Some(entry) = folder.entry(&self.path, &entry?) {
+            if let Some(entry) = folder.entry(self, &entry?, may) {
                 taken += text_bytes(entry.name.len());
                 entries.push(entry);
             }
@@ -276,6 +320,8 @@ mod tests {
 
     use super::*;
 
+    const ALL: MayRead<'static> = &|_| Ok(());
+
     fn folder() -> (tempfile::TempDir, Folder) {
         let top = tempfile::tempdir().unwrap();
         let inside = top.path().join("inside");
@@ -290,10 +336,10 @@ mod tests {
     }
 
     fn names(folder: &Folder, path: &str, room: usize) -> Vec<Vec<String>> {
-        let mut listed = folder.list(Path::new(path)).unwrap();
+        let mut listed = folder.list(Path::new(path), ALL).unwrap();
         let mut parts = Vec::new();
         loop {
-            let (entries, more) = listed.next(folder, room, |bytes| bytes).unwrap();
+            let (entries, more) = listed.next(folder, ALL, room, |bytes| bytes).unwrap();
             let name = |entry: Entry| String::from_utf8_lossy(&entry.name).into_owned();
             parts.push(entries.into_iter().map(name).collect());
             if !more {
@@ -303,7 +349,7 @@ mod tests {
     }
 
     fn refusal(folder: &Folder, path: &str) -> io::ErrorKind {
-        folder.open(Path::new(path)).unwrap_err().kind()
+        folder.open(Path::new(path), ALL).unwrap_err().kind()
     }
 
     #[test]
@@ -314,7 +360,7 @@ mod tests {
         {
             assert_eq!(refusal(&folder, path), io::ErrorKind::PermissionDenied, "{path}");
             let path = Path::new(path);
-            assert!(folder.stat(path).is_err() && folder.list(path).is_err(), "{path:?}");
+            assert!(folder.stat(path, ALL).is_err() && folder.list(path, ALL).is_err(), "{path:?}");
         }
         assert_eq!(refusal(&folder, "a\0b"), io::ErrorKind::NotFound);
         assert_eq!(names(&folder, "/", 10_000), [["a.txt", "alias", "sub"]]);
@@ -343,15 +389,19 @@ mod tests {
         for path in hidden {
             assert_eq!(refusal(&plain, path), io::ErrorKind::NotFound, "{path}");
             let path = Path::new(path);
-            assert_eq!(plain.stat(path).unwrap_err().kind(), io::ErrorKind::NotFound, "{path:?}");
-            assert!(all.stat(path).is_ok(), "{path:?}");
+            assert_eq!(
+                plain.stat(path, ALL).unwrap_err().kind(),
+                io::ErrorKind::NotFound,
+                "{path:?}"
+            );
+            assert!(all.stat(path, ALL).is_ok(), "{path:?}");
         }
         assert_eq!(names(&plain, "/", 10_000), [["a.txt", "alias", "sub"]]);
         assert!(names(&plain, "sub", 10_000).concat().is_empty());
         assert_eq!(names(&all, "/", 10_000), [[".ssh", "a.txt", "alias", "keys", "sub"]]);
         // A folder that is itself hidden is served when it is named.
         let below = Folder::new(&inside.join(".ssh"), false, false).unwrap();
-        assert!(below.open(Path::new("deep/key")).is_ok());
+        assert!(below.open(Path::new("deep/key"), ALL).is_ok());
         // The way up is refused as before, not shown to be hidden.
         assert_eq!(refusal(&plain, "../secret"), io::ErrorKind::PermissionDenied);
     }
@@ -379,7 +429,7 @@ mod tests {
     #[test]
     fn reads_end_where_the_file_does() {
         let (_top, folder) = folder();
-        let (file, stat) = folder.open(Path::new("//alias")).unwrap();
+        let (file, stat) = folder.open(Path::new("//alias"), ALL).unwrap();
         assert_eq!(stat.size, 10);
         let read = |offset, count| {
             let mut buffer = vec![0; count];
@@ -408,5 +458,64 @@ mod tests {
         all.sort();
         assert_eq!(all.len(), 501);
         assert_eq!((all[0].as_str(), all[499].as_str()), ("000", "499"));
+    }
+
+    /// Rules saw the written name only: `public/link -> ../secret/s` gave a secret away.
+    #[test]
+    fn a_link_gives_no_right_to_where_it_leads() {
+        let (top, folder) = folder();
+        let inside = top.path().join("inside");
+        fs::create_dir_all(inside.join("secret/deep")).unwrap();
+        fs::create_dir_all(inside.join("public/sub")).unwrap();
+        for file in ["secret/s", "secret/deep/s", "public/p", "public/sub/p"] {
+            fs::write(inside.join(file), file).unwrap();
+        }
+        for (target, link) in [
+            ("../secret/s", "public/link"),
+            ("../secret", "public/folder"),
+            ("link", "public/twice"),
+            ("../public/p", "secret/out"),
+            ("sub", "public/fine"),
+        ] {
+            symlink(target, inside.join(link)).unwrap();
+        }
+        let may: MayRead<'_> = &|path| match path.strip_prefix("/").unwrap_or(path) {
+            path if path.starts_with("public") => Ok(()),
+            _ => Err(io::Error::other("denied")),
+        };
+        let denied = [
+            "public/link",
+            "public/twice",
+            "public/folder",
+            "public/folder/s",
+            "public/folder/none",
+            "public/folder/deep/s",
+            "public/folder/deep/none/s",
+            "public/folder/s/below",
+            "secret/out",
+            "secret/none",
+        ];
+        for path in denied.into_iter().flat_map(|path| [path.to_owned(), format!("/{path}")]) {
+            let path = Path::new(&path);
+            let real = inside.canonicalize().unwrap().join(path.strip_prefix("/").unwrap_or(path));
+            for error in [
+                folder.open(path, may).err(),
+                folder.stat(path, may).err(),
+                folder.list(path, may).err(),
+                folder.real_file(path, may).err(),
+                folder.inside(&real, may).err(),
+            ] {
+                assert_eq!(error.expect("a refusal").to_string(), "denied", "{path:?}");
+            }
+        }
+        for path in ["public/p", "/public/fine/p", "public/sub/p"] {
+            assert!(folder.open(Path::new(path), may).is_ok(), "{path}");
+        }
+        let missing = folder.open(Path::new("public/none"), may).unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+        let mut listed = folder.list(Path::new("public"), may).unwrap();
+        let (entries, _) = listed.next(&folder, may, 10_000, |bytes| bytes).unwrap();
+        let names: Vec<_> = entries.iter().map(|entry| entry.name.as_slice()).collect();
+        assert_eq!(names, [&b"fine"[..], b"p", b"sub"]);
     }
 }

@@ -24,8 +24,6 @@ pub struct Names {
     listing: Listing,
     /// The prefix of the names in links.
     base: String,
-    /// The path of the folder, and who asks.
-    folder: Vec<u8>,
     guest: Guest,
     is_begun: bool,
 }
@@ -40,7 +38,7 @@ impl Names {
             base.push_str(&percent_encoded(part));
             base.push('/');
         }
-        Names { listing, base, folder: path.to_vec(), guest, is_begun: false }
+        Names { listing, base, guest, is_begun: false }
     }
 
     /// The next lines, and the rest of the folder.
@@ -48,19 +46,17 @@ impl Names {
     /// # Errors
     /// Those of the file system.
     pub async fn next(self, files: &FolderFiles) -> io::Result<(Bytes, Option<Names>)> {
-        let Names { listing, base, folder, guest, is_begun } = self;
-        let client = &guest.client;
-        let reserved = client.reserve(STEP_BYTES).await;
+        let Names { listing, base, guest, is_begun } = self;
+        let reserved = guest.client.reserve(STEP_BYTES).await;
         let each = LINE_BYTES + base.len();
         let text_bytes = move |name: usize| each + name * BYTES_A_BYTE;
-        let (entries, left) = files.names(client, listing, reserved.bytes(), text_bytes).await?;
+        let (entries, left) = files.names(&guest, listing, reserved.bytes(), text_bytes).await?;
         let mut html = String::new();
         if !is_begun {
             html.push_str("<!doctype html><meta charset=\"utf-8\"><pre>\n");
         }
-        let listed = entries.iter().filter(|entry| guest.may_list(&folder, &entry.name));
-        listed.for_each(|entry| put_line(&mut html, &base, entry));
-        let rest = left.map(|listing| Names { listing, base, folder, guest, is_begun: true });
+        entries.iter().for_each(|entry| put_line(&mut html, &base, entry));
+        let rest = left.map(|listing| Names { listing, base, guest, is_begun: true });
         if rest.is_none() {
             html.push_str("</pre>\n");
         }

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::net::IpAddr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,7 +20,7 @@ use remote::near::headers;
 use remote::source::network::{Network, Stream};
 use remote::{Error, ErrorKind, Result};
 
-use crate::access::{Denial, ServedPlace};
+use crate::access::Denial;
 use crate::far::AskedAddress;
 use crate::files::{Files, Name};
 use crate::guest::Guest;
@@ -372,11 +371,11 @@ impl Gate for SelectGate {
                 // Files below the served folder, that the client could read as bytes.
                 Files::Folder(folder) => {
                     let path = address.to_local().ok_or_else(|| outside("another server"))?;
-                    let inside = folder.inside(self.guest.client.address(), path).await;
-                    let inside = inside.map_err(|_| outside("a file that is not served here"))?;
-                    let place = ServedPlace::of_folder(inside.as_os_str().as_bytes());
-                    let may = self.guest.may_read(&place);
-                    may.map_err(|_| outside("a file that you may not read"))
+                    let inside = folder.inside(&self.guest, path).await;
+                    inside.map(drop).map_err(|error| match Denial::of(&error) {
+                        Some(_) => outside("a file that you may not read"),
+                        None => outside("a file that is not served here"),
+                    })
                 }
                 // Files of origins whose files this proxy forwards, and that the client may read.
                 Files::Far(far) => {

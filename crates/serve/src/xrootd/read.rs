@@ -15,7 +15,7 @@ use xrootd::server::Tag;
 use super::asking::Asking;
 use super::incoming::Incoming;
 use crate::clients::Client;
-use crate::files::{Files, Name, Opened, path_of};
+use crate::files::{Files, Name, Opened};
 use crate::folder::{Entry, FolderFile, FolderFiles, Fragment, Listing, Stat};
 use crate::memory::Reservation;
 
@@ -358,17 +358,15 @@ async fn names(
     files: &Files,
 ) -> io::Result<Answered> {
     let guest = asking.guest(path).await;
-    let client = &guest.client;
     let (listed, is_first) = match listing.take() {
         Some(listed) => (listed, false),
         None => (files.list(&guest, Name::of_xrootd(path)).await?, true),
     };
-    let reserved = client.reserve(STEP_BYTES).await;
+    let reserved = guest.client.reserve(STEP_BYTES).await;
     let text_bytes = |name: usize| LINE_BYTES + name;
     let folder = files.folder()?;
-    let (entries, left) = folder.names(client, listed, reserved.bytes(), text_bytes).await?;
-    let may_list = |entry: &Entry| guest.may_list(path_of(path).as_bytes(), &entry.name);
-    let entries = entries.into_iter().filter(may_list);
+    let (entries, left) = folder.names(&guest, listed, reserved.bytes(), text_bytes).await?;
+    let entries = entries.into_iter();
     let entries: Vec<_> = entries.filter_map(|entry| line_of(entry, with_stat)).collect();
     *listing = left;
     let text = encode_part(&entries, with_stat, is_first, listing.is_some());
