@@ -179,6 +179,54 @@ fn beyond_this_machine_a_writable_server_wants_to_know_who_writes() {
     assert!(started(false).is_ok());
 }
 
+/// A write that failed was an error for its client, and the close behind it gave the shorter file
+/// its name.
+#[test]
+fn after_a_failed_write_a_close_publishes_nothing() {
+    let (folder, server) = served(true);
+    fs::write(folder.path().join("old"), "before").unwrap();
+    for (name, options) in [
+        ("new", OpenOptions::NEW | OpenOptions::UPDATE),
+        ("old", OpenOptions::DELETE | OpenOptions::UPDATE),
+    ] {
+        let open = Open { mode: 0o644, ..Open::reading(&format!("/{name}"), options) };
+        let write = |offset, bytes: &'static [u8]| xrootd::message::Write {
+            handle: Handle([0; 4]),
+            offset,
+            path: 0,
+            bytes: bytes.into(),
+        };
+        let close = xrootd::message::Close { handle: Handle([0; 4]) };
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        let requests = [
+            &handshake::REQUEST[..],
+            &login("failing").frame(StreamId(1)),
+            &open.frame(StreamId(2)),
+            &write(0, b"first").frame(StreamId(3)),
+            // No file is as long.
+            &write(i64::MAX as u64 - 2, b"far away").frame(StreamId(4)),
+            &write(5, b"last").frame(StreamId(5)),
+            &close.frame(StreamId(6)),
+        ];
+        stream.write_all(&requests.concat()).unwrap();
+        // The handshake has no name of its own.
+        let statuses: Vec<u16> = (0..7).map(|_| status_of_answer(&mut stream)).collect();
+        let error = 4003;
+        assert_eq!(statuses, [0, 0, 0, 0, error, 0, error], "{name}");
+        assert_eq!(names(folder.path()), ["old", "sub/"]);
+        assert_eq!(fs::read(folder.path().join("old")).unwrap(), b"before");
+    }
+}
+
+/// The status of the next answer, whose content is skipped.
+fn status_of_answer(stream: &mut TcpStream) -> u16 {
+    let mut head = [0; 8];
+    stream.read_exact(&mut head).unwrap();
+    let length = u32::from_be_bytes(head[4..].try_into().unwrap());
+    stream.read_exact(&mut vec![0; length as usize]).unwrap();
+    u16::from_be_bytes(head[2..4].try_into().unwrap())
+}
+
 /// Runs a tool of XRootD, where it is installed.
 fn run(tool: &str, arguments: &[&str]) -> Option<Output> {
     let mut command = Command::new(tool);
@@ -286,17 +334,20 @@ fn http_takes_chunks_makes_folders_and_removes() {
     }
 }
 
-/// A client that has announced a write of 4 MiB, has sent some of it, and sends a byte now and
-/// then.
-fn dripping(server: &Server, name: &str) -> std::thread::JoinHandle<()> {
-    let login = Login {
+fn login(user: &str) -> Login {
+    Login {
         pid: 1,
-        user: Login::user_field("dripping"),
+        user: Login::user_field(user),
         ability_2: 0,
         ability: Ability::FULL_URL,
         version: VERSION_5_DEFERRED_ANSWERS,
         about: String::new(),
-    };
+    }
+}
+
+/// A client that has announced a write of 4 MiB, has sent some of it, and sends a byte now and
+/// then.
+fn dripping(server: &Server, name: &str) -> std::thread::JoinHandle<()> {
     let options = OpenOptions::NEW | OpenOptions::UPDATE;
     let open = Open { mode: 0o644, ..Open::reading(&format!("/{name}"), options) };
     let write = xrootd::message::Write {
@@ -308,7 +359,7 @@ fn dripping(server: &Server, name: &str) -> std::thread::JoinHandle<()> {
     let mut stream = TcpStream::connect(server.address()).unwrap();
     let opening = [
         &handshake::REQUEST[..],
-        &login.frame(StreamId(1)),
+        &login("dripping").frame(StreamId(1)),
         &open.frame(StreamId(2)),
         &write.frame(StreamId(3))[..200_000],
     ];

@@ -73,6 +73,19 @@ struct WritingState {
     part: Option<PathBuf>,
     /// Where pages begin that came damaged.
     damaged: BTreeSet<u64>,
+    /// Why the file is not what its client has sent, whatever it sends further.
+    failed: Option<io::ErrorKind>,
+}
+
+impl WritingState {
+    /// Whether all that the client has sent is there.
+    fn is_whole(&self) -> io::Result<()> {
+        match self.failed {
+            Some(kind) => Err(kind.into()),
+            None if !self.damaged.is_empty() => Err(io::ErrorKind::InvalidData.into()),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Writing {
@@ -90,6 +103,22 @@ impl Writing {
         }
     }
 
+    /// Does a part of the writing; where it fails the file will not be finished. A full quota of the
+    /// disk counts as a full disk.
+    ///
+    /// # Errors
+    /// Those of the work.
+    pub fn attempt<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        work().map_err(|error| {
+            let error = match error.kind() {
+                io::ErrorKind::QuotaExceeded => io::ErrorKind::StorageFull.into(),
+                _ => error,
+            };
+            self.state.lock().failed.get_or_insert(error.kind());
+            error
+        })
+    }
+
     /// Drops a new file that is to have this name, which then gets none; whether it was to have it.
     fn give_up(&self, place: &Path) -> io::Result<bool> {
         let mut state = self.state.lock();
@@ -102,20 +131,19 @@ impl Writing {
     /// Gives a new file its name; nothing of it stays where that fails.
     ///
     /// # Errors
-    /// `InvalidData` where damaged pages have not been sent again; `AlreadyExists`.
+    /// That of the first write that has failed; `InvalidData` where damaged pages have not been sent
+    /// again; `AlreadyExists`.
     pub fn finish(&self, file: &File) -> io::Result<()> {
         let mut state = self.state.lock();
-        let is_damaged = !state.damaged.is_empty();
-        let Some(part) = state.part.take() else {
-            return if is_damaged { Err(io::ErrorKind::InvalidData.into()) } else { Ok(()) };
-        };
+        let whole = state.is_whole();
+        let Some(part) = state.part.take() else { return whole };
         let target = &self.claim.path;
-        let named = match () {
-            () if is_damaged => Err(io::ErrorKind::InvalidData.into()),
-            () if !self.may_replace && fs::symlink_metadata(target).is_ok() => {
+        let named = match whole {
+            Ok(()) if !self.may_replace && fs::symlink_metadata(target).is_ok() => {
                 Err(io::ErrorKind::AlreadyExists.into())
             }
-            () => file.sync_all().and_then(|()| fs::rename(&part, target)),
+            Ok(()) => file.sync_all().and_then(|()| fs::rename(&part, target)),
+            Err(error) => Err(error),
         };
         if named.is_err() {
             // A part that cannot be removed either is hidden.
@@ -169,7 +197,7 @@ impl Folder {
         let claim = claims.claim(&place)?;
         let (file, part) = new_part(&place)?;
         let stat = Stat::of(&file.metadata()?);
-        let state = Mutex::new(WritingState { part: Some(part), damaged: BTreeSet::new() });
+        let state = Mutex::new(WritingState { part: Some(part), ..WritingState::default() });
         Ok((file, stat, Writing { claim, may_replace, state }))
     }
 
@@ -408,5 +436,25 @@ mod tests {
         folder.remove(a, [&writing].into_iter(), &claims).unwrap();
         writing.finish(&file).unwrap();
         assert_eq!(refusal(folder.stat(a, &|_| Ok(()))), io::ErrorKind::NotFound);
+    }
+
+    /// A disk that was full left a shorter file under the name, also in place of a whole one.
+    #[test]
+    fn a_file_of_which_a_write_has_failed_gets_no_name() {
+        let (top, folder, claims) = folder();
+        let inside = top.path().join("inside");
+        let full = || Err::<(), _>(io::Error::from(io::ErrorKind::StorageFull));
+        for (path, mode) in [("a", OVER), ("new", NEW), ("a", WriteMode::Update)] {
+            let (file, _, writing) = folder.open_to_write(Path::new(path), mode, &claims).unwrap();
+            assert_eq!(refusal(writing.attempt(full)), io::ErrorKind::StorageFull);
+            writing.attempt(|| Ok(())).unwrap();
+            assert_eq!(refusal(writing.finish(&file)), io::ErrorKind::StorageFull, "{path}");
+            drop(writing);
+            let mut names: Vec<_> =
+                fs::read_dir(&inside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            assert_eq!(names, ["a", "dangling", "leak", "sub", "up"]);
+            assert_eq!(fs::read(inside.join("a")).unwrap(), b"before");
+        }
     }
 }

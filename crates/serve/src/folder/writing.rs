@@ -1,5 +1,6 @@
 //! Changes of files and folders by path or open file, on the threads that addresses share.
 
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use xrootd::pages;
 
-use super::changes::{Claims, WriteMode};
+use super::changes::{Claims, WriteMode, Writing};
 use super::paths::Folder;
 use super::{FolderFile, FolderFiles, OpenHandle};
 use crate::clients::Client;
@@ -61,7 +62,7 @@ impl FolderFiles {
         offset: u64,
         bytes: Bytes,
     ) -> io::Result<()> {
-        self.with(client, file, move |handle| handle.file.write_all_at(&bytes, offset)).await
+        self.with(client, file, move |file, _| file.write_all_at(&bytes, offset)).await
     }
 
     /// Writes pages, each behind its checksum; those that came damaged are to be sent again, or the
@@ -77,14 +78,12 @@ impl FolderFiles {
         offset: u64,
         wire: Bytes,
     ) -> io::Result<Damaged> {
-        let write = move |handle: &OpenHandle| {
+        let write = move |file: &File, writing: &Writing| {
             let (bytes, damaged) =
                 pages::decode(offset, &wire).ok_or(io::ErrorKind::InvalidInput)?;
-            handle.file.write_all_at(&bytes, offset)?;
-            if let Some(writing) = &handle.writing {
-                let starts: Vec<u64> = damaged.iter().map(|range| range.start).collect();
-                writing.note_damage(offset..offset + bytes.len() as u64, &starts)?;
-            }
+            file.write_all_at(&bytes, offset)?;
+            let starts: Vec<u64> = damaged.iter().map(|range| range.start).collect();
+            writing.note_damage(offset..offset + bytes.len() as u64, &starts)?;
             Ok(damaged)
         };
         self.with(client, file, write).await
@@ -95,7 +94,7 @@ impl FolderFiles {
     /// # Errors
     /// As for [`write`](Self::write).
     pub async fn sync(&self, client: &Client, file: &FolderFile) -> io::Result<()> {
-        self.with(client, file, |handle| handle.file.sync_all()).await
+        self.with(client, file, |file, _| file.sync_all()).await
     }
 
     /// Cuts the file, or lengthens it with zeros.
@@ -103,20 +102,16 @@ impl FolderFiles {
     /// # Errors
     /// As for [`write`](Self::write).
     pub async fn truncate(&self, client: &Client, file: &FolderFile, size: u64) -> io::Result<()> {
-        self.with(client, file, move |handle| handle.file.set_len(size)).await
+        self.with(client, file, move |file, _| file.set_len(size)).await
     }
 
     /// Gives a new file its name; nothing of it stays where that fails.
     ///
     /// # Errors
-    /// As for [`write`](Self::write); `AlreadyExists`; `InvalidData` where damaged pages have not
-    /// been sent again.
+    /// As for [`write`](Self::write), also that of the first write that has failed;
+    /// `AlreadyExists`; `InvalidData` where damaged pages have not been sent again.
     pub async fn finish(&self, client: &Client, file: FolderFile) -> io::Result<()> {
-        let finish = |handle: &OpenHandle| match &handle.writing {
-            Some(writing) => writing.finish(&handle.file),
-            None => Ok(()),
-        };
-        self.with(client, &file, finish).await
+        self.with(client, &file, |file, writing| writing.finish(file)).await
     }
 
     /// Gives a file or folder another name; a file that has it already is replaced if that may be.
@@ -194,16 +189,18 @@ impl FolderFiles {
         self.turns.run(client.address(), move || change(&folder, &claims)).await
     }
 
+    /// All work on a file that is open for writing; where any fails it will not be finished.
     async fn with<T: Send + 'static>(
         &self,
         client: &Client,
         file: &FolderFile,
-        work: impl FnOnce(&OpenHandle) -> io::Result<T> + Send + 'static,
+        work: impl FnOnce(&File, &Writing) -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
-        if !file.is_writable() {
-            return Err(io::ErrorKind::PermissionDenied.into());
-        }
         let handle = file.file.clone();
-        self.turns.run(client.address(), move || work(&handle)).await
+        let work = move || match &handle.writing {
+            Some(writing) => writing.attempt(|| work(&handle.file, writing)),
+            None => Err(io::ErrorKind::PermissionDenied.into()),
+        };
+        self.turns.run(client.address(), work).await
     }
 }
