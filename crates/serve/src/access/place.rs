@@ -35,6 +35,23 @@ impl PathParts {
         is_clear.then(|| Self::literal(&bytes)).flatten()
     }
 
+    /// Of a folder as an administrator writes it for rules, whose characters stand for themselves.
+    ///
+    /// # Errors
+    /// A text: whatever would match no path, or another one than it seems to.
+    pub fn of_rule(folder: &str) -> Result<Self, String> {
+        let parts = Self::literal(folder.as_bytes()).ok_or("a path with . or ..")?;
+        // The path is the same however it is escaped, and so has to be that of an address.
+        let is_plain = Self::escaped(folder).is_some_and(|escaped| escaped == parts);
+        match folder.chars().any(|letter| "*?\\".contains(letter) || letter.is_control()) {
+            true => Err("a rule is for a folder and all below it: no *, ? or \\ in it".to_owned()),
+            false if !is_plain => {
+                Err("a folder has its plain name, without % and two digits".to_owned())
+            }
+            false => Ok(parts),
+        }
+    }
+
     /// The parts behind those of a folder; `None` for a path that is not within it.
     pub fn behind(&self, folder: &PathParts) -> Option<PathParts> {
         let rest = self.0.strip_prefix(&folder.0[..])?;
@@ -107,8 +124,7 @@ impl PlacePattern {
         }
         let begin = text.find("://").map_or(0, |colon| colon + "://".len());
         let path = text[begin..].find('/').map_or(text.len(), |slash| begin + slash);
-        let parts = PathParts::literal(&text.as_bytes()[path..]);
-        let parts = parts.ok_or_else(|| wrong("a path with . or .."))?;
+        let parts = PathParts::of_rule(&text[path..]).map_err(|why| wrong(&why))?;
         match (is_far, path) {
             (false, 0) if text.starts_with('/') => Ok(PlacePattern::Folder(parts)),
             (false, _) => Err(wrong("a path of the served folder begins with a slash")),
@@ -198,6 +214,25 @@ mod tests {
         assert!(folder.behind(&ServedPlace::of_folder(b"//store/f")).is_some());
         assert!(folder.behind(&ServedPlace::of_folder(b"store/../f")).is_none());
         assert!(folder.behind(&ServedPlace::Figures).is_none());
+    }
+
+    /// They were read, matched no file, and a rule that was to forbid something forbade nothing.
+    #[test]
+    fn a_pattern_of_paths_is_no_folder() {
+        for folder in ["/dir/*", "/dir/?", "/dir%2Fsub", "/d%69r", "/a\\b", "/*", "/a\n"] {
+            for (text, is_far) in [
+                (folder.to_owned(), false),
+                (format!("http://h{folder}"), true),
+                (format!("root://h/{folder}"), true),
+                (format!("file://{folder}"), true),
+            ] {
+                let error = PlacePattern::parse(&text, is_far).expect_err(&text);
+                assert!(error.contains(" folder "), "{error}");
+            }
+        }
+        for (text, is_far) in [("/100% pure/a b", false), ("https://*.h/100%/d", true)] {
+            assert!(PlacePattern::parse(text, is_far).is_ok(), "{text}");
+        }
     }
 
     #[test]

@@ -336,6 +336,8 @@ mod tests {
             (&[("*", &["user:"])], "is nobody"),
             (&[("*", &["anyone:x"])], "is nobody"),
             (&[("root://a*b", &[])], "a * stands alone"),
+            (&[("root://h//a/*", &[])], "for a folder"),
+            (&[("https://h/a%2Fb", &[])], "its plain name"),
             (&[("*", &["anyone"]), ("root://h//a", &["token"])], "never counts"),
         ] {
             let error = AccessRules::new(&rules(written), &issuers, ALL).unwrap_err();
