@@ -309,7 +309,7 @@ fn http_takes_chunks_makes_folders_and_removes() {
     let half = format!("PUT /sub/c HTTP/1.1\r\n{end}Content-Length: 100\r\n\r\nonly this");
     assert_ne!(status(&server, &half), "201");
     assert_eq!(fs::read(folder.path().join("sub/c")).unwrap(), b"abcdefg");
-    let to = "Destination: http://x/sub/d\r\n";
+    let to = "Destination: http://localhost/sub/d\r\n";
     for (request, expected) in [
         ("MKCOL /made", "201"),
         ("MKCOL /made", "405"),
@@ -343,6 +343,48 @@ fn login(user: &str) -> Login {
         version: VERSION_5_DEFERRED_ANSWERS,
         about: String::new(),
     }
+}
+
+/// Conditions were read for `GET` alone, so that two clients that each wanted to be the first
+/// replaced each other's file.
+#[test]
+fn http_changes_what_the_request_takes_it_for() {
+    let (folder, server) = served(true);
+    let f = folder.path().join("f");
+    let send = |request: &str, headers: &str| {
+        let end = "Host: localhost:8080\r\nConnection: close\r\n";
+        let body = if request.starts_with("PUT") {
+            "Transfer-Encoding: chunked\r\n\r\n3\r\nnew\r\n0\r\n\r\n"
+        } else {
+            "\r\n"
+        };
+        status(&server, &format!("{request} HTTP/1.1\r\n{end}{headers}{body}"))
+    };
+    assert_eq!(send("PUT /f", "If-Match: *\r\n"), "412");
+    assert!(!f.exists());
+    assert_eq!(send("PUT /f", "If-None-Match: *\r\n"), "201");
+    fs::write(&f, "before").unwrap();
+    for request in ["PUT /f", "DELETE /f", "MOVE /f", "MKCOL /f"] {
+        for condition in ["If-None-Match: *", "If-Match: \"other\""] {
+            let headers = format!("{condition}\r\nDestination: /g\r\n");
+            assert_eq!(send(request, &headers), "412", "{request} {condition}");
+        }
+    }
+    assert_eq!(send("PUT /f", "Content-Encoding: gzip\r\n"), "415");
+    for (to, expected) in [
+        ("http://elsewhere:8080/g", "502"),
+        ("http://localhost/g", "502"),
+        ("/f", "403"),
+        ("http://LOCALHOST:8080/f", "403"),
+    ] {
+        assert_eq!(send("MOVE /f", &format!("Destination: {to}\r\n")), expected, "{to}");
+    }
+    assert_eq!(send("MOVE /sub", "Destination: /sub/deeper\r\n"), "403");
+    assert_eq!(fs::read(&f).unwrap(), b"before");
+    assert_eq!(names(folder.path()), ["f", "sub/"]);
+    assert_eq!(send("MOVE /f", "If-Match: *\r\nDestination: http://localhost:8080/g\r\n"), "201");
+    assert_eq!(send("PUT /g", "Content-Encoding: identity\r\n"), "201");
+    assert_eq!(fs::read(folder.path().join("g")).unwrap(), b"new");
 }
 
 /// A client that has announced a write of 4 MiB, has sent some of it, and sends a byte now and

@@ -204,7 +204,8 @@ impl Folder {
     /// Gives a file or folder another name; a file that has it already is replaced.
     ///
     /// # Errors
-    /// As for [`open_to_write`](Self::open_to_write); `AlreadyExists` unless it may be replaced.
+    /// As for [`open_to_write`](Self::open_to_write); `AlreadyExists` unless it may be replaced;
+    /// `InvalidInput` for a name that is its own, or is below it.
     pub fn rename(
         &self,
         from: &Path,
@@ -212,11 +213,16 @@ impl Folder {
         may_replace: bool,
         claims: &Arc<Claims>,
     ) -> io::Result<()> {
-        self.resolve(from)?;
+        let real = self.resolve(from)?;
         let from = self.name_in_folder(from)?;
         let to = self.place(to)?;
+        // A link that replaced the file that it leads to would lead to itself.
+        if to.starts_with(&from) || to == real {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
         let _from = claims.claim(&from)?;
-        let _to = claims.claim(&to)?;
+        // A folder above it, which is refused below, has not been claimed by another client either.
+        let _to = (!from.starts_with(&to)).then(|| claims.claim(&to)).transpose()?;
         match fs::symlink_metadata(&to) {
             Ok(_) if !may_replace => Err(io::ErrorKind::AlreadyExists.into()),
             Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
@@ -456,5 +462,27 @@ mod tests {
             assert_eq!(names, ["a", "dangling", "leak", "sub", "up"]);
             assert_eq!(fs::read(inside.join("a")).unwrap(), b"before");
         }
+    }
+
+    /// It was said that another client wrote it, and a link took the place of its own file.
+    #[test]
+    fn nothing_moves_onto_or_into_itself() {
+        let (top, folder, claims) = folder();
+        let inside = top.path().join("inside");
+        symlink("a", inside.join("alias")).unwrap();
+        fs::write(inside.join("sub/b"), "b").unwrap();
+        for (from, to, wanted) in [
+            ("a", "a", io::ErrorKind::InvalidInput),
+            ("sub", "sub", io::ErrorKind::InvalidInput),
+            ("sub", "sub/deeper", io::ErrorKind::InvalidInput),
+            ("alias", "a", io::ErrorKind::InvalidInput),
+            ("a", "alias", io::ErrorKind::InvalidInput),
+            ("sub/b", "sub", io::ErrorKind::IsADirectory),
+        ] {
+            let moved = folder.rename(Path::new(from), Path::new(to), true, &claims);
+            assert_eq!(refusal(moved), wanted, "{from} {to}");
+        }
+        assert_eq!(fs::read(inside.join("alias")).unwrap(), b"before");
+        assert_eq!(fs::read(inside.join("sub/b")).unwrap(), b"b");
     }
 }

@@ -31,11 +31,7 @@ pub enum Asked {
 pub fn asked<B>(request: &Request<B>, stat: &Stat) -> Asked {
     let headers = request.headers();
     let etag = stat.etag();
-    let is_as_meant = match list(headers, header::IF_MATCH) {
-        Some(tags) => names(&tags, &etag, false),
-        None => is_unchanged(headers, header::IF_UNMODIFIED_SINCE, stat).unwrap_or(true),
-    };
-    if !is_as_meant {
+    if !is_as_meant(headers, Some(stat)) {
         return Asked::Failed;
     }
     let is_known = match list(headers, header::IF_NONE_MATCH) {
@@ -56,6 +52,28 @@ pub fn asked<B>(request: &Request<B>, stat: &Stat) -> Asked {
         None | Some(RangeRequest::Whole) => Asked::Whole,
         Some(RangeRequest::Unsatisfiable) => Asked::Unsatisfiable,
         Some(RangeRequest::Ranges(ranges)) => Asked::Ranges(ranges),
+    }
+}
+
+/// Whether a change may be made to what has this name, of which `None` is there: `If-None-Match: *`
+/// is for a new file only (section 13.1.2).
+pub fn may_be_changed(headers: &HeaderMap, stat: Option<&Stat>) -> bool {
+    let is_known = || {
+        let tags = list(headers, header::IF_NONE_MATCH)?;
+        Some(names(&tags, &stat?.etag(), true))
+    };
+    is_as_meant(headers, stat) && !is_known().unwrap_or(false)
+}
+
+/// Whether the request is for what is there now (sections 13.1.1 and 13.1.4).
+fn is_as_meant(headers: &HeaderMap, stat: Option<&Stat>) -> bool {
+    match (list(headers, header::IF_MATCH), stat) {
+        (Some(_), None) => false,
+        (Some(tags), Some(stat)) => names(&tags, &stat.etag(), false),
+        (None, None) => true,
+        (None, Some(stat)) => {
+            is_unchanged(headers, header::IF_UNMODIFIED_SINCE, stat).unwrap_or(true)
+        }
     }
 }
 
@@ -143,6 +161,28 @@ mod tests {
         }
         assert_eq!(of(&stat, Method::HEAD, &[("range", "bytes=100-")]), Asked::Whole);
         assert_eq!(of(&stat, Method::HEAD, &[("if-none-match", "ETAG")]), Asked::NotModified);
+    }
+
+    #[test]
+    fn a_change_is_made_to_what_the_client_takes_it_for() {
+        let stat = stat(1_767_225_600);
+        for (name, value, of_file, of_none) in [
+            ("if-match", "\"x\"", false, false),
+            ("if-match", "ETAG", true, false),
+            ("if-match", "*", true, false),
+            ("if-none-match", "*", false, true),
+            ("if-none-match", "\"x\"", true, true),
+            ("if-none-match", "W/ETAG", false, true),
+            ("if-unmodified-since", BEFORE, false, true),
+            ("if-unmodified-since", NEW_YEAR, true, true),
+            ("if-modified-since", LATER, true, true),
+        ] {
+            let mut headers = HeaderMap::new();
+            let value = value.replace("ETAG", &stat.etag());
+            headers.insert(name, value.parse().unwrap());
+            assert_eq!(may_be_changed(&headers, Some(&stat)), of_file, "{name}: {value}");
+            assert_eq!(may_be_changed(&headers, None), of_none, "{name}: {value}");
+        }
     }
 
     #[test]

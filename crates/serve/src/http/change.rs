@@ -9,17 +9,24 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{CONTENT_RANGE, HeaderMap, LOCATION};
+use hyper::header::{
+    CONTENT_ENCODING, CONTENT_RANGE, HOST, HeaderMap, HeaderValue, IF_NONE_MATCH, LOCATION,
+};
+use hyper::http::uri::Authority;
 use hyper::{Method, Request, StatusCode, Uri};
 use remote::address::{Address, Scheme};
 use tokio::time::timeout;
 
+use super::asked::may_be_changed;
 use super::body::Serving;
 use super::listing::percent_decoded;
 use super::{Answer, failure, plain, set};
 use crate::files::Name;
 use crate::folder::WriteMode;
 use crate::guest::Guest;
+
+/// The text of a precondition that fails (412).
+const NOT_AS_MEANT: &str = "what is there is not what the request takes it for\n";
 
 /// Whether requests of this kind change files.
 pub fn is_change(method: &Method) -> bool {
@@ -44,15 +51,24 @@ pub async fn answer(serving: &Arc<Serving>, guest: &Guest, request: Request<Inco
     let Ok(files) = files.folder() else {
         return plain(serving, StatusCode::METHOD_NOT_ALLOWED, "nothing can be changed here\n");
     };
+    if let Some((status, text)) = unsuitable(&request, serving.is_encrypted) {
+        return plain(serving, status, text);
+    }
+    // Where nothing can be seen the change itself says why it cannot be made.
+    let present = files.stat(guest, name).await.ok();
+    if !may_be_changed(headers, present.as_ref()) {
+        return plain(serving, StatusCode::PRECONDITION_FAILED, NOT_AS_MEANT);
+    }
     let done = match request.method().as_str() {
-        "PUT" if headers.contains_key(CONTENT_RANGE) => {
-            return plain(serving, StatusCode::BAD_REQUEST, "a file is put as a whole\n");
-        }
-        "PUT" => put(serving, name, request.into_body()).await,
-        // RFC 4918, section 9.3: there is no content that says what to make.
-        "MKCOL" if !request.body().is_end_stream() => {
-            let text = "a folder is made without any content\n";
-            return plain(serving, StatusCode::UNSUPPORTED_MEDIA_TYPE, text);
+        "PUT" => {
+            let is_new_only = headers.get_all(IF_NONE_MATCH).iter().any(|tags| tags == "*");
+            match put(serving, name, !is_new_only, request.into_body()).await {
+                // Another client was faster.
+                Err(error) if is_new_only && error.kind() == io::ErrorKind::AlreadyExists => {
+                    return plain(serving, StatusCode::PRECONDITION_FAILED, NOT_AS_MEANT);
+                }
+                done => done,
+            }
         }
         "MKCOL" => match files.make_folder(client, name, false).await {
             Err(error) if is_missing(&error) => {
@@ -62,14 +78,21 @@ pub async fn answer(serving: &Arc<Serving>, guest: &Guest, request: Request<Inco
         },
         "MOVE" => {
             let may_replace = headers.get("overwrite").is_none_or(|value| value != "F");
-            let Some(target) = destination(headers) else {
-                return plain(serving, StatusCode::BAD_REQUEST, "no Destination that is a path\n");
-            };
+            let target = destination(headers).and_then(|target| percent_decoded(target.path()));
+            let target = target.unwrap_or_default();
             let moved = files.rename(client, name, OsStr::from_bytes(&target), may_replace).await;
-            if moved.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {
-                return plain(serving, StatusCode::PRECONDITION_FAILED, "it is there already\n");
+            match moved.as_ref().map_err(io::Error::kind) {
+                Err(io::ErrorKind::AlreadyExists) => {
+                    let text = "it is there already\n";
+                    return plain(serving, StatusCode::PRECONDITION_FAILED, text);
+                }
+                // RFC 4918, section 9.9.4.
+                Err(io::ErrorKind::InvalidInput) => {
+                    let text = "nothing moves onto itself, or into itself\n";
+                    return plain(serving, StatusCode::FORBIDDEN, text);
+                }
+                _ => moved,
             }
-            moved
         }
         _ => match files.remove(client, name, Vec::new()).await {
             // WebDAV removes all that is in it; here it has to be empty.
@@ -84,6 +107,52 @@ pub async fn answer(serving: &Arc<Serving>, guest: &Guest, request: Request<Inco
         Ok(()) => plain(serving, StatusCode::CREATED, ""),
         Err(error) => refused(serving, &error),
     }
+}
+
+/// Why a request is none for a change that is made here, whatever is there.
+fn unsuitable(
+    request: &Request<Incoming>,
+    is_encrypted: bool,
+) -> Option<(StatusCode, &'static str)> {
+    let headers = request.headers();
+    let is_coded = |value: &HeaderValue| !value.as_bytes().eq_ignore_ascii_case(b"identity");
+    match request.method().as_str() {
+        "PUT" if headers.contains_key(CONTENT_RANGE) => {
+            Some((StatusCode::BAD_REQUEST, "a file is put as a whole\n"))
+        }
+        // RFC 9110, section 8.4: what is put is not the file, but has to be decoded first.
+        "PUT" if headers.get_all(CONTENT_ENCODING).iter().any(is_coded) => {
+            let text = "a file is put as it is, without a Content-Encoding\n";
+            Some((StatusCode::UNSUPPORTED_MEDIA_TYPE, text))
+        }
+        // RFC 4918, section 9.3: there is no content that says what to make.
+        "MKCOL" if !request.body().is_end_stream() => {
+            let text = "a folder is made without any content\n";
+            Some((StatusCode::UNSUPPORTED_MEDIA_TYPE, text))
+        }
+        "MOVE" => {
+            let Some(target) = destination(headers) else {
+                return Some((StatusCode::BAD_REQUEST, "no Destination that is a path\n"));
+            };
+            let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+            let text = "a file moves within this server: the Destination names another one\n";
+            (!is_here(&target, host, is_encrypted)).then_some((StatusCode::BAD_GATEWAY, text))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a `Destination` is a path of the server that the client calls by this `Host`.
+fn is_here(target: &Uri, host: Option<&str>, is_encrypted: bool) -> bool {
+    let Some(there) = target.authority() else { return true };
+    let usual = |is_encrypted: bool| if is_encrypted { 443 } else { 80 };
+    let is_there_encrypted = target
+        .scheme_str()
+        .map_or(is_encrypted, |scheme| matches!(scheme, "https" | "davs" | "roots"));
+    let Some(here) = host.and_then(|host| host.parse::<Authority>().ok()) else { return false };
+    there.host().eq_ignore_ascii_case(here.host())
+        && there.port_u16().unwrap_or_else(|| usual(is_there_encrypted))
+            == here.port_u16().unwrap_or_else(|| usual(is_encrypted))
 }
 
 /// The answer to a change that was not made.
@@ -129,10 +198,15 @@ fn elsewhere(serving: &Arc<Serving>, method: &Method, origin: io::Result<Address
 }
 
 /// Writes a body as it comes; the file has its name when all of it is there.
-async fn put(serving: &Arc<Serving>, path: &OsStr, body: Incoming) -> io::Result<()> {
+async fn put(
+    serving: &Arc<Serving>,
+    path: &OsStr,
+    may_replace: bool,
+    body: Incoming,
+) -> io::Result<()> {
     let Serving { files, client, .. } = &**serving;
     let files = files.folder()?;
-    let mode = WriteMode::Create { may_replace: true, make_path: true };
+    let mode = WriteMode::Create { may_replace, make_path: true };
     let file = files.open_to_write(client, path, mode).await?;
     let mut body = pin!(body);
     let mut offset = 0;
@@ -150,8 +224,8 @@ async fn put(serving: &Arc<Serving>, path: &OsStr, body: Incoming) -> io::Result
     files.finish(client, file).await
 }
 
-/// The path of the `Destination` of a `MOVE`.
-fn destination(headers: &HeaderMap) -> Option<Vec<u8>> {
+/// The `Destination` of a `MOVE`, if its path is one.
+fn destination(headers: &HeaderMap) -> Option<Uri> {
     let target: Uri = headers.get("destination")?.to_str().ok()?.parse().ok()?;
-    percent_decoded(target.path())
+    percent_decoded(target.path()).map(|_| target)
 }
