@@ -62,7 +62,10 @@ pub fn without_secrets(text: &str) -> Cow<'_, str> {
 const QUERY_SHOWN: [&str; 8] =
     ["xrdcl.", "xrd.", "tried", "triedrc", "cms.", "svc", "filetype", "version"];
 
-/// A text that may be an address, without its secrets.
+/// Begins the names of the parameters by which addresses carry what a call has chosen.
+const OWN_PARAMETERS: &str = "farroot.";
+
+/// A text that may be an address, without its secrets and without parameters that no caller wrote.
 pub(crate) fn shown_address(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://").filter(|(scheme, _)| *scheme != "file")
     else {
@@ -84,9 +87,12 @@ pub(crate) fn shown_address(text: &str) -> String {
         None => (rest, None),
     };
     let query = query.map(|query| {
-        let parts: Vec<String> = query.split('&').map(shown_parameter).collect();
-        format!("?{}", parts.join("&"))
+        // Nobody has written those of this library, which say how a call reads.
+        let written = query.split('&').filter(|part| !part.starts_with(OWN_PARAMETERS));
+        let parts: Vec<String> = written.map(shown_parameter).collect();
+        parts.join("&")
     });
+    let query = query.filter(|query| !query.is_empty()).map(|query| format!("?{query}"));
     format!("{scheme}://{authority}{path}{}", query.unwrap_or_default())
 }
 
@@ -221,6 +227,11 @@ mod tests {
                 "root://a:SECRET@h//f?authz=SECRET|https://h/g?sig=SECRET&tried=b",
                 "root://a@h//f?authz=...|https://h/g?sig=...&tried=b",
             ),
+            (
+                "it is there; in root://h//d?farroot.left_out=token&farroot.given=SECRET",
+                "it is there; in root://h//d",
+            ),
+            ("in https://h/f?x=SECRET&farroot.near=on&svc=1", "in https://h/f?x=...&svc=1"),
             ("<Tree 't' in 'root://h//f?authz=SECRET'>", "<Tree 't' in 'root://h//f?authz=...'>"),
             (
                 "it failed; in https://h/f?x-y=SECRET; try again",
