@@ -19,8 +19,8 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio_rustls::TlsAcceptor;
 
 use super::access::{
-    AccessRule, AccessRules, Bearer, DocumentFetch, Issuer, IssuerSettings, Proved, QuotaReaders,
-    ReaderLists, ServedPlace, TokenFault, UncheckedToken, Visitor,
+    AccessRule, AccessRules, Bearer, Denial, DocumentFetch, Issuer, IssuerSettings, Proved,
+    QuotaReaders, ReaderLists, ServedPlace, TokenFault, UncheckedToken, Visitor,
 };
 use super::stream::Stream;
 
@@ -140,6 +140,11 @@ impl Guard {
         self.state().acceptor.is_some()
     }
 
+    /// Why a client that has proved nothing may not read.
+    pub fn denial_of_unknown(&self, visitor: &Visitor) -> Denial {
+        self.state().denial(Denial::Unknown(visitor.fault))
+    }
+
     /// Whether everyone may read everything.
     pub fn is_open(&self) -> bool {
         self.state().rules.are_open()
@@ -162,7 +167,7 @@ impl Guard {
     pub fn decide(&self, visitor: &Visitor, place: &ServedPlace) -> io::Result<()> {
         let state = self.state();
         let decided = state.rules.decide(visitor, place, &state.issuers, seconds_since_1970());
-        decided.map_err(|denial| Error::new(ErrorKind::PermissionDenied, denial))
+        decided.map_err(|why| Error::new(ErrorKind::PermissionDenied, state.denial(why)))
     }
 
     /// The quotas of the cache that a client's bytes are charged to.
@@ -305,6 +310,14 @@ impl GuardState {
         let protection = protection.clone();
         let tokens = lines(tokens)?;
         Ok(GuardState { protection, acceptor, tokens, users, issuers, rules, quota_readers })
+    }
+
+    /// A denial as it is true here: no proof helps where nothing can be proved.
+    fn denial(&self, denial: Denial) -> Denial {
+        match self.protection.has_proofs() {
+            true => denial,
+            false => Denial::Forbidden,
+        }
     }
 
     /// The proof that a signed token is.

@@ -31,7 +31,6 @@ use tonic::{Request, Response, Status, Streaming, async_trait};
 
 use self::answers::entries;
 use self::status::{denied, status_of};
-use crate::access::Denial;
 use crate::clients::Client;
 use crate::guard::Guard;
 use crate::guest::Guest;
@@ -145,7 +144,7 @@ impl Flights {
         let guest = Guest::new(self.client.clone(), visitor, guard.clone());
         match guard.has_public() || guard.knows(&guest.visitor) {
             true => Ok(guest),
-            false => Err(denied(&Denial::Unknown(guest.visitor.fault))),
+            false => Err(denied(&guard.denial_of_unknown(&guest.visitor))),
         }
     }
 

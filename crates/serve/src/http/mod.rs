@@ -151,7 +151,7 @@ async fn guest(serving: &Arc<Serving>, headers: &HeaderMap) -> Guest {
 fn turned_away(serving: &Arc<Serving>, guest: &Guest) -> Option<Answer> {
     let guard = &serving.guard;
     let may_come = guard.has_public() || guard.knows(&guest.visitor);
-    (!may_come).then(|| denied(serving, &Denial::Unknown(guest.visitor.fault)))
+    (!may_come).then(|| denied(serving, &guard.denial_of_unknown(&guest.visitor)))
 }
 
 /// Answers a client beyond the limits with 503, whatever it requests.
