@@ -1,9 +1,11 @@
 //! Configuration of a server.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
+use remote::cache::CacheConfig;
 use remote::credentials::Environment;
 
 use super::connections::Door;
@@ -129,12 +131,70 @@ impl Config {
         }
     }
 
+    /// That its numbers and folders mean what they say.
+    ///
+    /// # Errors
+    /// `InvalidInput`: a server that would take no client; a folder of the cache that is listed
+    /// twice, whose disk would count twice.
+    pub(crate) fn check_settings(&self) -> io::Result<()> {
+        let wrong = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        let Limits { connections, connections_per_address, .. } = self.limits;
+        for (name, value) in
+            [("connections", connections), ("connections-per-address", connections_per_address)]
+        {
+            if value == 0 {
+                return wrong(format!("{name} = 0 would take no client: give 1 or more"));
+            }
+        }
+        let Content::Far(far) = &self.content else { return Ok(()) };
+        let CacheConfig { folder, more_folders, .. } = &far.settings.cache;
+        let mut seen = BTreeSet::new();
+        for folder in folder.iter().chain(more_folders) {
+            if !seen.insert(folder.canonicalize().unwrap_or_else(|_| folder.clone())) {
+                return wrong(format!("{} is twice in cache_folder", folder.display()));
+            }
+        }
+        Ok(())
+    }
+
     /// The limits, lowered to this process's file descriptors and its memory for far files.
     pub(crate) fn limits_here(&self) -> Limits {
         let limits = self.limits.clone().within(descriptors());
         match &self.content {
             Content::Folder { .. } => limits,
             Content::Far(far) => limits.within_memory(far.settings.memory_bytes_max),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Server;
+
+    /// Zeros were taken for ones, and a disk that was listed twice for two.
+    #[test]
+    fn settings_that_mean_nothing_are_errors() {
+        let top = tempfile::tempdir().unwrap();
+        let folder = top.path().to_owned();
+        let limits = Limits::default();
+        let cache = CacheConfig {
+            folder: Some(folder.clone()),
+            more_folders: vec![folder.join("other"), folder.join(".")],
+            ..CacheConfig::default()
+        };
+        let settings = remote::Config { cache, ..remote::Config::default() };
+        let far = Forwarding { settings, origins: Vec::new(), secret: None, access_log: None };
+        let all = Limits { connections: 0, ..limits.clone() };
+        let each = Limits { connections_per_address: 0, ..limits };
+        for (config, why) in [
+            (Config { limits: all, ..Config::new(&folder) }, "connections = 0"),
+            (Config { limits: each, ..Config::new(&folder) }, "connections-per-address = 0"),
+            (Config::of(Content::Far(Box::new(far))), "twice in cache_folder"),
+        ] {
+            for error in [Server::check(&config).unwrap_err(), Server::start(config).unwrap_err()] {
+                assert!(error.to_string().contains(why), "{error}");
+            }
         }
     }
 }

@@ -91,6 +91,7 @@ impl Server {
     /// The folder cannot be served, or the port is taken; `InvalidInput` where anyone on the
     /// network could change files or read a secret.
     pub fn start(config: Config) -> io::Result<Self> {
+        config.check_settings()?;
         let limits = config.limits_here();
         let guard = config.guard()?;
         let has_tls = guard.has_tls();

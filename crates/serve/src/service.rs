@@ -85,6 +85,7 @@ impl Server {
     /// As [`Server::start`]; where no folder of the cache can be used, too, without which a server
     /// starts and caches nothing.
     pub fn check(config: &Config) -> io::Result<()> {
+        config.check_settings()?;
         let guard = config.guard()?;
         config.flight_door()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -92,8 +92,14 @@ struct Opens {
 
 impl ClusterSettings {
     /// # Errors
-    /// A text: this node is not among those that are listed.
+    /// A text: this node is not among those that are listed; one is listed twice.
     pub fn check(&self) -> Result<(), String> {
+        if let Nodes::Listed(nodes) = &self.nodes {
+            let mut seen = BTreeSet::new();
+            if let Some(node) = nodes.iter().find(|node| !seen.insert(*node)) {
+                return Err(format!("the node {node} is listed twice"));
+            }
+        }
         match (&self.nodes, &self.own) {
             (Nodes::Listed(nodes), Some(own)) if !nodes.contains(own) => {
                 Err(format!("{own} is this node, and not in the list of nodes"))
