@@ -141,6 +141,9 @@ impl CpArguments {
         for file in copied {
             match file {
                 Ok(file) => {
+                    for warning in &file.warnings {
+                        eprintln!("note: {warning}");
+                    }
                     match file.is_same {
                         true => same += 1,
                         false => (bytes, resumed) = (bytes + file.size, resumed + file.resumed),

@@ -119,9 +119,10 @@ impl Remote {
         }
     }
 
-    fn changer(&self) -> HttpChanger {
+    pub(crate) fn changer(&self) -> HttpChanger {
         let settings = self.settings();
-        HttpChanger::new(&settings.config, settings.network.clone())
+        let renaming = settings.renaming.clone();
+        HttpChanger::new(&settings.config, settings.network.clone(), renaming)
     }
 
     /// Asks an XRootD server for a change of a path, wherever it sends to.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::Remote;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
+use crate::source::http::renaming::KnownRenaming;
 use crate::source::network::{Network, Tcp};
 use crate::source::slotted::shared;
 use crate::{settings, store};
@@ -15,13 +16,15 @@ pub(crate) struct Settings {
     pub store: Option<store::Store>,
     /// For one-shot requests and uploads; the driver has its own.
     pub network: Arc<dyn Network>,
+    pub renaming: KnownRenaming,
 }
 
 impl Settings {
     pub fn new(config: Config, network: Arc<dyn Network>) -> Arc<Self> {
         let store = store::Store::of(&config);
         let network = shared(network, &config);
-        Arc::new(Settings { config, store, network })
+        let renaming = KnownRenaming::default();
+        Arc::new(Settings { config, store, network, renaming })
     }
 }
 

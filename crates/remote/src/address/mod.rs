@@ -418,6 +418,15 @@ impl Address {
         there.meant_for(self.meant.clone()).under(&self.access)
     }
 
+    /// The same server with another path of its URL, escapes and all; else the same place.
+    #[must_use]
+    pub(crate) fn with_path(&self, path: &str) -> Self {
+        let Target::Http(url) = &self.target else { return self.clone() };
+        let mut url = url.clone();
+        url.set_path(path);
+        Self::http(url).meant_for(self.meant.clone()).under(&self.access)
+    }
+
     /// The address without the parts that identify the caller: user, password and query.
     #[must_use]
     pub fn anonymous(&self) -> Self {

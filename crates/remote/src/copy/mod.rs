@@ -226,7 +226,15 @@ impl Remote {
         job.check(options.overwrite)?;
         partial.finish(&target).await?;
         let target = job.target.clone();
-        Ok(Copied { source, target, size, resumed, checksum: said, is_same: false })
+        Ok(Copied {
+            source,
+            target,
+            size,
+            resumed,
+            checksum: said,
+            is_same: false,
+            warnings: Vec::new(),
+        })
     }
 
     /// The checksum that the server likes best, or any that is known here.

@@ -75,6 +75,8 @@ pub struct Copied {
     pub checksum: Option<Checksum>,
     /// It was there already, and has not been copied.
     pub is_same: bool,
+    /// Warnings of the upload, as [`Written::warnings`](crate::Written::warnings).
+    pub warnings: Vec<String>,
 }
 
 /// The expected checksum of a file, and its origin.

@@ -156,7 +156,15 @@ impl Remote {
             }
         }
         let target = job.target.clone();
-        Ok(Copied { source, target, size, resumed: 0, checksum: said, is_same: false })
+        Ok(Copied {
+            source,
+            target,
+            size,
+            resumed: 0,
+            checksum: said,
+            is_same: false,
+            warnings: Vec::new(),
+        })
     }
 
     /// Gives a file's bytes in their order to `write`, as soon as they have come: over as many

@@ -105,8 +105,9 @@ impl Remote {
             false => None,
         };
         let source = file.url().to_owned();
-        let target = PathBuf::from(written.address);
-        Ok(Copied { source, target, size, resumed: 0, checksum, is_same: false })
+        let Written { address, warnings, .. } = written;
+        let target = PathBuf::from(address);
+        Ok(Copied { source, target, size, resumed: 0, checksum, is_same: false, warnings })
     }
 
     /// Compares the bytes read with the source server's checksum. Passes if the source is on a disk

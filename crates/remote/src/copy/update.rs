@@ -68,6 +68,7 @@ impl Remote {
             None => job.target.clone(),
         };
         Ok(is_same.then_some(Copied {
+            warnings: Vec::new(),
             source: shown,
             target,
             size,

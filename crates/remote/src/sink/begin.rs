@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{CreateOptions, Sink, Upload, http, local, s3, xrootd};
+use super::{CreateOptions, Sink, Upload, UploadNotes, http, local, s3, xrootd};
 use crate::Remote;
 use crate::address::{self, Address, Scheme};
 use crate::error::{Error, ErrorKind, Result};
@@ -17,9 +17,10 @@ impl Remote {
     /// cannot be made.
     pub async fn create(&self, address: &str, options: CreateOptions) -> Result<Upload> {
         let url = only(address)?;
-        let sink = self.begin(&url, options).await;
+        let notes = UploadNotes::new(Some(self.trace().clone()));
+        let sink = self.begin(&url, options, &notes).await;
         let sink = sink.map_err(|error| error.with_url(url.to_string()))?;
-        Ok(self.upload(&url, sink, 0))
+        Ok(self.upload(&url, sink, 0, notes))
     }
 
     /// Opens an existing file, to write behind its end and then over its bytes. The bytes behind
@@ -29,22 +30,25 @@ impl Remote {
     /// `NotFound`; else as [`Remote::create`].
     pub async fn append_to(&self, address: &str) -> Result<Upload> {
         let url = only(address)?;
-        let opened = self.open_behind(&url).await;
+        let notes = UploadNotes::new(Some(self.trace().clone()));
+        let opened = self.open_behind(&url, &notes).await;
         let (sink, before) = opened.map_err(|error| error.with_url(url.to_string()))?;
-        Ok(self.upload(&url, sink, before))
+        Ok(self.upload(&url, sink, before, notes))
     }
 
-    async fn begin(&self, url: &Address, options: CreateOptions) -> Result<Box<dyn Sink>> {
+    async fn begin(
+        &self,
+        url: &Address,
+        options: CreateOptions,
+        notes: &UploadNotes,
+    ) -> Result<Box<dyn Sink>> {
         match (url.scheme(), url.to_local()) {
             (_, Some(path)) => Ok(Box::new(local::create(path.to_owned(), options).await?)),
             (Scheme::Root | Scheme::Roots, _) => {
-                Ok(Box::new(xrootd::XrootdFile::create(self.xrootd_place(url)?, options)))
+                Ok(Box::new(xrootd::XrootdFile::create(self.xrootd_place(url, notes)?, options)))
             }
             (Scheme::Http | Scheme::Https, _) => {
-                let settings = self.settings();
-                let config = &settings.config;
-                let network = settings.network.clone();
-                let file = http::HttpFile::create(url, options, config, network, self.notes());
+                let file = http::HttpFile::create(url, options, self.changer(), notes.clone());
                 Ok(Box::new(file.await?))
             }
             (Scheme::S3, _) => {
@@ -56,14 +60,18 @@ impl Remote {
         }
     }
 
-    async fn open_behind(&self, url: &Address) -> Result<(Box<dyn Sink>, u64)> {
+    async fn open_behind(
+        &self,
+        url: &Address,
+        notes: &UploadNotes,
+    ) -> Result<(Box<dyn Sink>, u64)> {
         match (url.scheme(), url.to_local()) {
             (_, Some(path)) => {
                 let (sink, before) = local::append_to(path.to_owned()).await?;
                 Ok((Box::new(sink), before))
             }
             (Scheme::Root | Scheme::Roots, _) => {
-                let place = self.xrootd_place(url)?;
+                let place = self.xrootd_place(url, notes)?;
                 let (sink, before) = xrootd::XrootdFile::append_to(place).await?;
                 Ok((Box::new(sink), before))
             }
@@ -71,9 +79,11 @@ impl Remote {
         }
     }
 
-    fn xrootd_place(&self, url: &Address) -> Result<xrootd::UploadPlace> {
+    fn xrootd_place(&self, url: &Address, notes: &UploadNotes) -> Result<xrootd::UploadPlace> {
         let settings = self.settings();
-        xrootd::UploadPlace::new(url, &settings.config, settings.network.clone(), self.notes())
+        let notes = notes.clone();
+        let notes = Arc::new(move |text| notes.add(text));
+        xrootd::UploadPlace::new(url, &settings.config, settings.network.clone(), notes)
     }
 
     /// Takes messages for the user.
@@ -82,9 +92,15 @@ impl Remote {
         Arc::new(move |text| trace.note(None, text))
     }
 
-    fn upload(&self, url: &Address, sink: Box<dyn Sink>, before: u64) -> Upload {
+    fn upload(
+        &self,
+        url: &Address,
+        sink: Box<dyn Sink>,
+        before: u64,
+        notes: UploadNotes,
+    ) -> Upload {
         let mut upload = Upload::new(url.to_string(), sink, before);
-        upload.trace = Some(self.trace().clone());
+        upload.notes = notes;
         upload.failed_opens = Some(self.fetcher().failed().clone());
         upload
     }

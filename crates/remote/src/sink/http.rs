@@ -14,14 +14,13 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::task::spawn_blocking;
 
-use super::{Content, CreateOptions, Sink, Written, random_name};
+use super::{Content, CreateOptions, Sink, UploadNotes, Written, random_name};
 use crate::address::Address;
 use crate::checksum::{Algorithm, Checksum};
-use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::http::body::UploadBytes;
 use crate::source::http::put::{FileStamp, HttpChanger};
-use crate::source::network::Network;
+use crate::source::http::s3::is_presigned;
 use crate::source::one_shot;
 
 /// Bytes that are kept in memory; of a longer file all are kept on a disk.
@@ -29,13 +28,25 @@ const MEMORY_BYTES_MAX: usize = 16 << 20;
 /// Maximum bytes gathered for one write to the disk: a basket may have only a few hundred.
 const RUN_BYTES: usize = 1 << 20;
 
+/// Why a file is written under its final name at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InPlace {
+    /// The caller wants it.
+    Wanted,
+    /// The server renames no files.
+    NoRenames,
+    /// The address is signed for this request alone.
+    Signed,
+}
+
 /// A file that is being written.
 pub struct HttpFile {
     url: Address,
     options: CreateOptions,
-    config: Config,
-    network: Arc<dyn Network>,
-    notes: Arc<dyn Fn(String) + Send + Sync>,
+    changer: HttpChanger,
+    notes: UploadNotes,
+    /// Why it is written under its final name at once.
+    in_place: Option<InPlace>,
     /// All bytes or, with `disk`, the last ones; and the offset of the first byte in memory.
     memory: Vec<u8>,
     memory_at: u64,
@@ -50,20 +61,46 @@ impl HttpFile {
     pub async fn create(
         url: &Address,
         options: CreateOptions,
-        config: &Config,
-        network: Arc<dyn Network>,
-        notes: Arc<dyn Fn(String) + Send + Sync>,
+        changer: HttpChanger,
+        notes: UploadNotes,
     ) -> Result<Self> {
         let url = url.clone();
-        let config = config.clone();
-        let changer = HttpChanger::new(&config, network.clone());
-        if !options.overwrite && changer.is_there(&url).await? {
+        let mut file = HttpFile {
+            url: url.clone(),
+            options,
+            changer: changer.clone(),
+            notes,
+            in_place: None,
+            memory: Vec::new(),
+            memory_at: 0,
+            disk: None,
+        };
+        if url.to_http().is_some_and(is_presigned) {
+            file.in_place = Some(InPlace::Signed);
+            return Ok(file);
+        }
+        let is_there = async {
+            match options.overwrite {
+                true => Ok(false),
+                false => changer.is_there(&url).await,
+            }
+        };
+        let [one, other] = [file.part()?, file.part()?];
+        let renames = async { options.in_place || changer.renames(&one, &other).await };
+        let (is_there, renames) = futures::future::join(is_there, renames).await;
+        if is_there? {
             return Err(Error::target_is_there());
         }
-        let memory = Vec::new();
-        let memory_at = 0;
-        let disk = None;
-        Ok(HttpFile { url, options, config, network, notes, memory, memory_at, disk })
+        file.in_place = match options.in_place {
+            true => Some(InPlace::Wanted),
+            false => (!renames).then_some(InPlace::NoRenames),
+        };
+        Ok(file)
+    }
+
+    /// A name beside its own, for the same who asks.
+    fn part(&self) -> Result<Address> {
+        Ok(self.url.beside(&random_name(&self.url))?.with_query(self.url.query()))
     }
 
     async fn keep(&mut self, offset: u64, bytes: Bytes) -> Result<()> {
@@ -102,73 +139,122 @@ impl HttpFile {
             Some(_) => UploadBytes::Disk(self.spill().await?, content.len()),
             None => UploadBytes::Memory(std::mem::take(&mut self.memory).into()),
         };
-        let changer = HttpChanger::new(&self.config, self.network.clone());
-        let is_named =
-            !self.options.in_place && self.send_beside(&changer, &upload, &content).await?;
-        if !is_named {
-            self.send_in_place(&changer, &upload, &content).await?;
+        if self.in_place.is_none() {
+            self.in_place = self.send_beside(&upload, &content).await?;
+        }
+        if let Some(why) = self.in_place {
+            self.send_in_place(why, &upload, &content).await?;
         }
         let checksum = content.checksum(Algorithm::Adler32);
-        Ok(Written { address: self.url.to_string(), size: content.len(), checksum })
+        Ok(Written::new(self.url.to_string(), content.len(), checksum))
     }
 
-    /// Puts the file beside its name, which it then gets. False where the server renames no files:
-    /// nothing of it is then there.
+    /// Puts the file beside its name, which it then gets. Where the server does not rename it,
+    /// nothing of it is then there, and it is to be written in place.
     async fn send_beside(
         &self,
-        changer: &HttpChanger,
         upload: &UploadBytes,
         content: &Content,
-    ) -> Result<bool> {
-        let part = self.url.beside(&random_name(&self.url))?;
-        let put = self.put(changer, &part, upload, content, Ok(None)).await?;
-        match changer.rename(&part, &self.url, self.options.overwrite).await {
-            Ok(()) => {
-                put.keep();
-                Ok(true)
-            }
+    ) -> Result<Option<InPlace>> {
+        let part = self.part()?;
+        let put = self.put(&part, upload, content, Ok(None)).await?;
+        match self.changer.rename(&part, &self.url, self.options.overwrite).await {
+            Ok(()) => match self.named(content).await {
+                Ok(()) => {
+                    put.keep();
+                    Ok(None)
+                }
+                Err(error) => Err(put.undone(error).await),
+            },
             Err(error) if error.kind() == ErrorKind::Unsupported => {
-                let text = "renames no files: it was written under its final name at once";
-                (self.notes)(format!("warning: the server of {} {text}", self.url));
-                if let Some(why) = remove(changer, &part).await {
+                if let Some(why) = remove(&self.changer, &part).await {
                     let text = "is left over, and could not be removed";
-                    (self.notes)(format!("warning: {part} {text}: {}", why.message()));
+                    self.notes.add(format!("warning: {part} {text}: {}", why.message()));
                 }
                 put.keep();
-                Ok(false)
+                Ok(Some(InPlace::NoRenames))
             }
             Err(error) => Err(put.undone(error).await),
         }
     }
 
+    /// Whether the file has its name, as far as the server says.
+    async fn named(&self, content: &Content) -> Result<()> {
+        let text = match self.changer.state(&self.url).await {
+            Ok(Some(stamp)) => match stamp.size().filter(|size| *size != content.len()) {
+                Some(size) => format!("has {size} bytes there, of {}", content.len()),
+                None => return Ok(()),
+            },
+            Ok(None) => "has no file of that name".to_owned(),
+            // Some let files be written that they do not show.
+            Err(_) => return Ok(()),
+        };
+        let text = format!("the server says that it has renamed the file, and {text}");
+        let advice = "see what is there; --in-place writes under the final name at once";
+        let python = "see what is there; in_place=True writes under the final name at once";
+        Err(Error::new(ErrorKind::Io, text).with_advice_for(advice, python))
+    }
+
     /// Puts the file under its own name at once.
     async fn send_in_place(
         &self,
-        changer: &HttpChanger,
+        why: InPlace,
         upload: &UploadBytes,
         content: &Content,
     ) -> Result<()> {
-        let before = changer.state(&self.url).await;
+        let before = match why {
+            InPlace::Signed => {
+                let text = "its address is signed for one request";
+                Err(Error::new(ErrorKind::PermissionDenied, text))
+            }
+            InPlace::Wanted | InPlace::NoRenames => self.changer.state(&self.url).await,
+        };
         // It may have appeared since the request for it.
-        if !self.options.overwrite && before.clone()?.is_some() {
+        if !self.options.overwrite && why != InPlace::Signed && before.clone()?.is_some() {
             return Err(Error::target_is_there());
         }
-        self.put(changer, &self.url, upload, content, before).await.map(Put::keep)
+        let url = &self.url;
+        match why {
+            InPlace::Wanted => {}
+            InPlace::NoRenames if before != Ok(None) => {
+                let text =
+                    "the server renames no files, and the earlier file would be lost at once";
+                return Err(Error::new(ErrorKind::Unsupported, text).with_advice_for(
+                    "--in-place writes under the final name at once, over what is there",
+                    "in_place=True writes under the final name at once, over what is there",
+                ));
+            }
+            InPlace::NoRenames => {
+                let text = "renames no files: it was written under its final name at once";
+                self.notes.add(format!("warning: the server of {url} {text}"));
+            }
+            InPlace::Signed => {
+                let text = "is signed for itself alone: the file was written under its final name \
+                            at once, and not compared";
+                self.notes.add(format!("warning: {url} {text}"));
+            }
+        }
+        self.put(url, upload, content, before).await.map(Put::keep)
     }
 
     /// Puts the file somewhere, where the server had `before`, and compares it. After an error
     /// nothing of it stays there.
     async fn put(
         &self,
-        changer: &HttpChanger,
         at: &Address,
         upload: &UploadBytes,
         content: &Content,
         before: Result<Option<FileStamp>>,
     ) -> Result<Put> {
-        let mut put = Put { changer: changer.clone(), at: at.clone(), before, is_over: false };
-        if let Err(error) = changer.put(at, upload).await {
+        // Elsewhere that has been asked.
+        let is_new = !self.options.overwrite && self.in_place == Some(InPlace::Signed);
+        let changer = self.changer.clone();
+        let mut put = Put { changer, at: at.clone(), before, is_over: false };
+        if let Err(error) = self.changer.put(at, upload, is_new).await {
             return Err(put.undone(error).await);
+        }
+        if self.in_place == Some(InPlace::Signed) {
+            return Ok(put);
         }
         // The earlier file is gone, whatever is done now.
         put.before = Ok(None);
@@ -196,14 +282,15 @@ impl HttpFile {
             }
             Ok(_) => Ok(()),
             Err(_) => {
-                (self.notes)(format!("{} gives no checksum to compare with", self.url));
+                self.notes.add(format!("{} gives no checksum to compare with", self.url));
                 Ok(())
             }
         }
     }
 
     async fn checksum_of(&self, url: &Address, kind: Algorithm) -> Result<Checksum> {
-        one_shot::checksum(url, Some(kind), &self.config, self.network.clone()).await
+        let HttpChanger { config, network, .. } = &self.changer;
+        one_shot::checksum(url, Some(kind), config, network.clone()).await
     }
 }
 

@@ -17,9 +17,11 @@ mod xrootd;
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
+use mutex::Mutex;
 
 use crate::address::Address;
 use crate::checksum::{Algorithm, Checksum};
@@ -59,6 +61,36 @@ pub struct Written {
     pub size: u64,
     /// Of all its bytes; `None` where only a part of them was written.
     pub checksum: Option<Checksum>,
+    /// Warnings for who wrote it: that an earlier file was not kept until the end, or what is left
+    /// over.
+    pub warnings: Vec<String>,
+}
+
+impl Written {
+    /// A file without warnings.
+    pub fn new(address: String, size: u64, checksum: Option<Checksum>) -> Self {
+        Written { address, size, checksum, warnings: Vec::new() }
+    }
+}
+
+/// Takes messages for the user, and keeps the warnings among them.
+#[derive(Clone)]
+pub(crate) struct UploadNotes {
+    trace: Option<Trace>,
+    warnings: Arc<Mutex<Vec<String>>>,
+}
+
+impl UploadNotes {
+    pub fn new(trace: Option<Trace>) -> Self {
+        UploadNotes { trace, warnings: Arc::default() }
+    }
+
+    pub fn add(&self, text: String) {
+        if let Some(warning) = text.strip_prefix("warning: ") {
+            self.warnings.lock().push(warning.to_owned());
+        }
+        self.trace.iter().for_each(|trace| trace.note(None, text.clone()));
+    }
 }
 
 /// One file at one place.
@@ -92,7 +124,7 @@ pub struct Upload {
     /// Absent while a call is under way, after an error, and after a call that was given up.
     sink: Option<Box<dyn Sink>>,
     failed: Option<Error>,
-    trace: Option<Trace>,
+    notes: UploadNotes,
     /// Cleared when the file has its name: an earlier open of it may have failed.
     failed_opens: Option<FailedOpens>,
 }
@@ -101,7 +133,8 @@ impl Upload {
     /// Of an address without secrets, of whose file so many bytes are there already.
     pub fn new(address: String, sink: Box<dyn Sink>, before: u64) -> Self {
         let content = Content::behind(before, sink.checksums());
-        Upload { address, content, sink: Some(sink), failed: None, trace: None, failed_opens: None }
+        let notes = UploadNotes::new(None);
+        Upload { address, content, sink: Some(sink), failed: None, notes, failed_opens: None }
     }
 
     /// The file's address, without secrets.
@@ -158,7 +191,9 @@ impl Upload {
     pub async fn finish(mut self) -> Result<Written> {
         let sink = self.take()?;
         let content = std::mem::take(&mut self.content);
-        let written = sink.finish(content).await.map_err(|error| error.with_url(&*self.address))?;
+        let written = sink.finish(content).await.map_err(|error| error.with_url(&*self.address));
+        let mut written = written?;
+        written.warnings.append(&mut self.notes.warnings.lock());
         self.failed_opens.iter().for_each(FailedOpens::forget);
         Ok(written)
     }
@@ -193,9 +228,9 @@ impl Upload {
 
 impl Drop for Upload {
     fn drop(&mut self) {
-        if let (Some(trace), Some(_)) = (&self.trace, &self.sink) {
+        if self.sink.is_some() {
             let address = &self.address;
-            trace.note(None, format!("warning: {address} was not finished: nothing is kept of it"));
+            self.notes.add(format!("warning: {address} was not finished: nothing is kept of it"));
         }
     }
 }

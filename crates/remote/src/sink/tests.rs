@@ -44,8 +44,7 @@ impl Sink for Failing {
     fn finish(mut self: Box<Self>, content: Content) -> BoxFuture<'static, Result<Written>> {
         let result = self.call();
         let size = content.len();
-        async move { result.map(|()| Written { address: String::new(), size, checksum: None }) }
-            .boxed()
+        async move { result.map(|()| Written::new(String::new(), size, None)) }.boxed()
     }
 
     fn abandon(self: Box<Self>) -> BoxFuture<'static, ()> {

@@ -58,7 +58,7 @@ fn report(plan: &MergePlan, url: &str) -> MergeReport {
         records: 0,
         copied_bytes: 0,
         notes: Vec::new(),
-        written: Written { address: url.to_owned(), size: 0, checksum: None },
+        written: Written::new(url.to_owned(), 0, None),
         time: std::time::Duration::ZERO,
     }
 }

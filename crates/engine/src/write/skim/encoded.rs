@@ -117,7 +117,7 @@ impl SkimTarget for RootFile<'_> {
 
     async fn finish(self) -> Result<Written> {
         let WriteReport { address, size, checksum, .. } = self.file.finish().await?;
-        Ok(Written { address, size, checksum })
+        Ok(Written::new(address, size, checksum))
     }
 
     async fn abandon(self) {

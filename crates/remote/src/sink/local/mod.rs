@@ -293,7 +293,7 @@ impl Sink for LocalFile {
             blocking(move || disk.give_name()).await?;
             let address = self.disk.target.path().to_string_lossy().into_owned();
             let checksum = content.checksum(Algorithm::Adler32);
-            Ok(Written { address, size: content.len(), checksum })
+            Ok(Written::new(address, content.len(), checksum))
         }
         .boxed()
     }

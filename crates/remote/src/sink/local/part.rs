@@ -46,6 +46,6 @@ impl LocalPart {
             disk.give_name().map(|()| size)
         })
         .await?;
-        Ok(Written { address, size, checksum: None })
+        Ok(Written::new(address, size, None))
     }
 }

@@ -140,7 +140,7 @@ impl S3File {
         }
         // S3 servers keep CRC-32C and return it on request.
         let checksum = content.checksum(Algorithm::Crc32c);
-        Ok(Written { address: self.url.to_string(), size: content.len(), checksum })
+        Ok(Written::new(self.url.to_string(), content.len(), checksum))
     }
 }
 

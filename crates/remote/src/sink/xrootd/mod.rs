@@ -612,7 +612,7 @@ impl Writing {
         let answer = self.asking.reply(checksum).await;
         let checksum = self.place.compare(&self.asking, answer, content).await?;
         self.place.give_name(&self.asking).await?;
-        Ok(Written { address: self.place.address(), size: content.len(), checksum })
+        Ok(Written::new(self.place.address(), content.len(), checksum))
     }
 
     /// The close was not answered: it is requested once more, on another connection.

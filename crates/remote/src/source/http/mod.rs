@@ -41,6 +41,7 @@ mod proxy;
 pub(crate) mod put;
 #[doc(hidden)]
 pub mod range;
+pub(crate) mod renaming;
 #[doc(hidden)]
 pub mod s3;
 pub(crate) mod selected;

@@ -1,10 +1,10 @@
-//! Requests that change files: `PUT`, and `MOVE` and `DELETE` as WebDAV has them (RFC 4918).
+//! Requests that change files: `PUT`, and `DELETE` and `MKCOL` as WebDAV has them (RFC 4918).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use hyper::header::{
-    CONTENT_LENGTH, ETAG, EXPECT, HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED,
+    CONTENT_LENGTH, ETAG, EXPECT, HeaderMap, HeaderValue, IF_NONE_MATCH, LAST_MODIFIED,
 };
 use hyper::{Method, Request, StatusCode};
 use tokio::sync::watch;
@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use super::answer::{Head, judge};
 use super::body::{RequestBody, UploadBytes};
 use super::exchange::is_of_who_asks;
+use super::renaming::KnownRenaming;
 use super::server::HttpServer;
 use super::transport::Transport;
 use crate::address::Address;
@@ -21,8 +22,6 @@ use crate::source::busy::Pauses;
 use crate::source::network::Network;
 use crate::source::servers::config_for;
 
-const DESTINATION: HeaderName = HeaderName::from_static("destination");
-const OVERWRITE: HeaderName = HeaderName::from_static("overwrite");
 /// How often a request may be sent elsewhere.
 const REDIRECTIONS_MAX: usize = 16;
 
@@ -34,28 +33,38 @@ impl FileStamp {
     fn of(headers: &HeaderMap) -> Self {
         FileStamp([CONTENT_LENGTH, LAST_MODIFIED, ETAG].map(|name| headers.get(name).cloned()))
     }
+
+    /// Bytes of the file, where the server says so.
+    pub fn size(&self) -> Option<u64> {
+        self.0[0].as_ref()?.to_str().ok()?.parse().ok()
+    }
 }
 
 /// Changes files on servers of HTTP.
 #[derive(Clone)]
 pub struct HttpChanger {
-    config: Config,
-    network: Arc<dyn Network>,
+    pub(crate) config: Config,
+    pub(crate) network: Arc<dyn Network>,
+    pub(super) renaming: KnownRenaming,
 }
 
 impl HttpChanger {
-    pub fn new(config: &Config, network: Arc<dyn Network>) -> Self {
-        HttpChanger { config: config.clone(), network }
+    pub fn new(config: &Config, network: Arc<dyn Network>, renaming: KnownRenaming) -> Self {
+        HttpChanger { config: config.clone(), network, renaming }
     }
 
     /// Puts bytes under an address. They leave when the server wants them, after redirections.
+    /// With `is_new` a server that knows conditions refuses to replace a file.
     ///
     /// # Errors
     /// The server's refusal; the end of the connection.
-    pub async fn put(&self, url: &Address, content: &UploadBytes) -> Result<()> {
+    pub async fn put(&self, url: &Address, content: &UploadBytes, is_new: bool) -> Result<()> {
         self.ask(url, |request, transport| {
             *request.method_mut() = Method::PUT;
             request.headers_mut().insert(CONTENT_LENGTH, content.len().into());
+            if is_new {
+                request.headers_mut().insert(IF_NONE_MATCH, HeaderValue::from_static("*"));
+            }
             if content.len() == 0 {
                 return Ok(());
             }
@@ -68,32 +77,6 @@ impl HttpChanger {
                     go.send_replace(true);
                 }
             });
-            Ok(())
-        })
-        .await
-        .map(drop)
-    }
-
-    /// Gives a file another name on the same server.
-    ///
-    /// # Errors
-    /// `Unsupported` where the server renames no files; as [`HttpChanger::put`].
-    pub async fn rename(&self, from: &Address, to: &Address, overwrite: bool) -> Result<()> {
-        let target = to.to_http().map(|url| {
-            let mut url = url.clone();
-            // The credentials are set elsewhere.
-            let _ = (url.set_username(""), url.set_password(None));
-            url.set_query(None);
-            url.to_string()
-        });
-        self.ask(from, |request, _| {
-            let wrong = || Error::new(ErrorKind::InvalidArgument, "not an http:// address");
-            let target = HeaderValue::try_from(target.as_deref().ok_or_else(wrong)?);
-            let method = Method::from_bytes(b"MOVE").map_err(|_| wrong())?;
-            *request.method_mut() = method;
-            let headers = request.headers_mut();
-            headers.insert(DESTINATION, target.map_err(|_| wrong())?);
-            headers.insert(OVERWRITE, HeaderValue::from_static(if overwrite { "T" } else { "F" }));
             Ok(())
         })
         .await
@@ -153,7 +136,7 @@ impl HttpChanger {
     }
 
     /// The head of the answer to a request, wherever it is sent on to.
-    async fn ask(
+    pub(super) async fn ask(
         &self,
         url: &Address,
         change: impl Fn(&mut Request<RequestBody>, &Transport) -> Result<()>,
@@ -171,6 +154,7 @@ impl HttpChanger {
             let mut request = server.get(&at, None)?;
             change(&mut request, &transport)?;
             let response = transport.send_here(&request, &at).await?;
+            self.renaming.see(url, response.headers());
             let status = response.status();
             if is_of_who_asks(status) && server.access.try_another(request.method(), &at) {
                 kept = Some(server);

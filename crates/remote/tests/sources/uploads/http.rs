@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use farroot_remote::{Config, CopyOptions, CreateOptions, ErrorKind};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{OVER, check, content, files, upload};
 use crate::over_tcp;
@@ -33,6 +34,34 @@ async fn writes(origin: &str, data: &Path) {
         .await;
     assert_eq!(copied.unwrap().remove(0).unwrap().size, 200_001);
     assert!(fs::read(data.join("copy")).unwrap() == second);
+    assert_eq!(files(data).len(), 5, "{:?}", files(data));
+    odd_names(origin, data).await;
+}
+
+/// Regression: XRootD 5 takes the `Destination` of a `MOVE` for the name as it is: a file got the
+/// name `a%20b`, the upload reported success, and the copy could not be read back.
+async fn odd_names(origin: &str, data: &Path) {
+    let remote = over_tcp(Config::default());
+    let names = ["a b.bin", "x%41y z", "é+&=;", "50%"];
+    for (options, size) in [(CreateOptions::default(), 70_000), (OVER, 60_001)] {
+        for name in names {
+            let address = format!("{origin}{}", utf8_percent_encode(name, NON_ALPHANUMERIC));
+            let content = content(size);
+            let written = upload(&remote, &address, &content, 9_000, options).await.unwrap();
+            check(&written, &content);
+            assert_eq!(written.warnings, [""; 0]);
+            assert!(fs::read(data.join(name)).unwrap() == content, "{address}");
+        }
+    }
+    assert_eq!(files(data).len(), 5 + names.len(), "{:?}", files(data));
+    for name in names {
+        let of = |name: &str| format!("{origin}{}", utf8_percent_encode(name, NON_ALPHANUMERIC));
+        // An engine that knows nothing of the server.
+        let remote = over_tcp(Config::default());
+        remote.rename(&of(name), &of(&format!("{name} %42"))).await.unwrap();
+        assert!(data.join(format!("{name} %42")).is_file(), "{name}: {:?}", files(data));
+        remote.remove(&of(&format!("{name} %42"))).await.unwrap();
+    }
     assert_eq!(files(data).len(), 5, "{:?}", files(data));
 }
 
@@ -85,11 +114,36 @@ async fn a_server_that_renames_no_files_takes_them_under_their_names() {
     let remote = over_tcp(Config::default());
     let content = content(70_000);
     let address = format!("{origin}file");
-    upload(&remote, &address, &content, 9_000, CreateOptions::default()).await.unwrap();
+    let written = upload(&remote, &address, &content, 9_000, CreateOptions::default()).await;
     let data = directory.path().join("data");
     assert!(fs::read(data.join("file")).unwrap() == content);
     assert_eq!(files(&data).len(), 1);
+    assert!(written.unwrap().warnings[0].contains("renames no files"));
     assert!(remote.report().to_string().contains("renames no files"), "{}", remote.report());
+}
+
+/// Regression: on a server that knows `PUT` alone, each upload left a complete hidden copy for
+/// ever, and the warning of it was in the report only. An earlier file was lost at once, unasked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_left_over_where_files_can_only_be_put() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some((_server, origin)) = nginx(directory.path(), "PUT") else { return };
+    let remote = over_tcp(Config::default());
+    let data = directory.path().join("data");
+    fs::write(data.join("source"), content(70_000)).unwrap();
+    let source = [data.join("source").display().to_string()];
+    let target = format!("{origin}file");
+    let copy = async |options| {
+        remote.copy(&source, Path::new(&target), options, &|_| {}).await.unwrap().remove(0)
+    };
+    let copied = copy(CopyOptions::default()).await.unwrap();
+    assert!(copied.warnings[0].contains("renames no files"), "{:?}", copied.warnings);
+    let error = copy(CopyOptions::default().overwrite(true)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    assert!(error.to_string().contains("--in-place"), "{error}");
+    let copied = copy(CopyOptions::default().overwrite(true).in_place(true)).await.unwrap();
+    assert_eq!(copied.warnings, [""; 0]);
+    assert_eq!(files(&data).into_keys().collect::<Vec<_>>(), ["file", "source"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

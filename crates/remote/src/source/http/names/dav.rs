@@ -34,11 +34,17 @@ pub fn entries(document: &[u8], directory: &str) -> Result<Vec<ListedName>> {
         (first.is_directory && all.iter().all(is_above)).then_some(at)
     });
     let Some(own) = own else {
+        // Some write the name of a file without escapes.
+        if let [one] = &all[..]
+            && !one.is_directory
+        {
+            return Err(is_file());
+        }
         return Err(wrong("the directory itself is not in it".to_owned()));
     };
     let own = all.swap_remove(own);
     if !own.is_directory && all.is_empty() {
-        return Err(Error::new(ErrorKind::InvalidArgument, "it is a file, and no directory"));
+        return Err(is_file());
     }
     let above = parts(&own.path);
     let mut names = Vec::with_capacity(all.len());
@@ -52,6 +58,10 @@ pub fn entries(document: &[u8], directory: &str) -> Result<Vec<ListedName>> {
         }
     }
     Ok(names)
+}
+
+fn is_file() -> Error {
+    Error::new(ErrorKind::InvalidArgument, "it is a file, and no directory")
 }
 
 /// Some servers write two slashes where there is one.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::SystemTime;
 
+use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use url::Url;
 
@@ -149,6 +150,10 @@ fn unescaped(text: &str) -> String {
 /// The name of a link directly below the page, and whether it is a directory.
 fn name_of(link: &str, base: &Url) -> Option<(String, bool)> {
     let there = base.join(link).ok()?;
+    // `mailto:` and others lead to no file.
+    if !matches!(there.scheme(), "http" | "https") {
+        return None;
+    }
     // Whatever name the server has for itself: of a link to another one nothing is taken.
     let is_here = there.origin() == base.origin() || !link.contains("//");
     if !is_here || there.query().is_some() {
@@ -161,7 +166,9 @@ fn name_of(link: &str, base: &Url) -> Option<(String, bool)> {
     let there_parts = parts(&there);
     let base_parts = parts(base);
     let [name] = there_parts.strip_prefix(&*base_parts)? else { return None };
-    Some((decoded(name), there.path().ends_with('/')))
+    // An address cannot hold a name that is no text: under another one it would not be found.
+    let name = percent_decode_str(name).decode_utf8().ok()?;
+    Some((name.into_owned(), there.path().ends_with('/')))
 }
 
 /// The bytes of a file, where a line says them exactly: behind a date and a time, as nginx and
@@ -225,6 +232,20 @@ mod tests {
         let page = "<title>Our data</title><a href=\"a.root\">a</a>";
         assert_eq!(listed(page, "/d/"), None);
         assert_eq!(listed("<title>/d/</title><a href=a.root>a</a>", "/d/").unwrap().len(), 1);
+    }
+
+    /// Regression: links of the page's foot, to a mailbox or a script, were listed as files, and a
+    /// name that is not UTF-8 as another one, under which the server has no file.
+    #[test]
+    fn only_links_to_files_are_names() {
+        let page = "<title>Index of /d/</title><a href=\"f\">f</a><a href=\"mailto:a@b\">m</a>\
+            <a href=\"javascript:void(0)\">j</a><a href=\"tel:12\">t</a><a href=\"data:,x\">d</a>\
+            <a href=\"caf%E9.root\">c</a><a href=\"caf%C3%A9.root\">c</a><a href=\"a:b\">u</a>\
+            <a href=\"./a:b\">f</a>";
+        for path in ["/d/", "/"] {
+            let names: Vec<String> = listed(page, path).unwrap().into_iter().map(|l| l.0).collect();
+            assert_eq!(names, ["f", "café.root", "a:b"], "{path}");
+        }
     }
 
     #[test]

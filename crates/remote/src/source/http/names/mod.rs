@@ -32,7 +32,18 @@ const PROPFIND: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asking {
     Propfind,
+    /// The same without a slash, for servers that fail where the name is that of a file (XRootD 5).
+    PropfindOfFile,
     Page,
+}
+
+/// The answer of a server.
+enum Answered {
+    Names(Vec<ListedName>),
+    /// It does not know the method.
+    Unknown,
+    /// It failed.
+    Failed,
 }
 
 impl Exchange<'_> {
@@ -43,16 +54,18 @@ impl Exchange<'_> {
         }
         let _turn = self.transport.turn().await?;
         job.stop_if_cancelled()?;
-        let entries = match self.listed(job, Asking::Propfind).await? {
-            Some(entries) => entries,
-            None => self.listed(job, Asking::Page).await?.ok_or_else(no_listing)?,
+        let answered = match self.listed(job, Asking::Propfind).await? {
+            Answered::Unknown => self.listed(job, Asking::Page).await?,
+            Answered::Failed => self.listed(job, Asking::PropfindOfFile).await?,
+            names => names,
         };
+        let Answered::Names(entries) = answered else { return Err(no_listing().into()) };
         self.driver.send(ConnectionEvent::Listed { request: job.request, entries });
         Ok(())
     }
 
-    /// The names that a server lists by one method; `None` where it does not know that method.
-    async fn listed(&self, job: &Job, how: Asking) -> Outcome<Option<Vec<ListedName>>> {
+    /// The names that a server lists by one method.
+    async fn listed(&self, job: &Job, how: Asking) -> Outcome<Answered> {
         let mut is_entrusted = false;
         let response = loop {
             let request = self.request_for_names(job, how)?;
@@ -76,10 +89,10 @@ impl Exchange<'_> {
         };
         let status = response.status();
         match (how, status) {
-            (Asking::Propfind, StatusCode::MULTI_STATUS) => {
+            (Asking::Propfind | Asking::PropfindOfFile, StatusCode::MULTI_STATUS) => {
                 let document = self.listing(job, response).await?;
                 let entries = dav::entries(&document, &decoded(&job.url().path()))?;
-                return Ok(Some(entries));
+                return Ok(Answered::Names(entries));
             }
             // Who asks, and whether it is there, a server says to any request alike.
             (
@@ -93,9 +106,16 @@ impl Exchange<'_> {
                 | StatusCode::NOT_IMPLEMENTED,
             ) => {
                 self.transport.abandon(response).await;
-                return Ok(None);
+                return Ok(Answered::Unknown);
             }
-            (Asking::Page, StatusCode::OK) => return self.page(job, response).await,
+            (Asking::Propfind, StatusCode::INTERNAL_SERVER_ERROR) => {
+                self.transport.abandon(response).await;
+                return Ok(Answered::Failed);
+            }
+            (Asking::Page, StatusCode::OK) => {
+                let names = self.page(job, response).await?;
+                return Ok(names.map_or(Answered::Unknown, Answered::Names));
+            }
             _ => {}
         }
         match judge(&response) {
@@ -121,14 +141,17 @@ impl Exchange<'_> {
     }
 
     fn request_for_names(&self, job: &Job, how: Asking) -> Result<Request<RequestBody>> {
-        let directory = job.url().with_slash();
+        let directory = match how {
+            Asking::PropfindOfFile => job.url().without_slash(),
+            Asking::Propfind | Asking::Page => job.url().with_slash(),
+        };
         let mut request = self.server.get(&directory, None)?;
         match how {
             Asking::Page => {
                 let accepted = HeaderValue::from_static("application/json, text/html, */*;q=0.1");
                 request.headers_mut().insert(ACCEPT, accepted);
             }
-            Asking::Propfind => {
+            Asking::Propfind | Asking::PropfindOfFile => {
                 *request.method_mut() = Method::from_bytes(b"PROPFIND")
                     .map_err(|_| Error::new(ErrorKind::Unsupported, "no such method"))?;
                 let headers = request.headers_mut();

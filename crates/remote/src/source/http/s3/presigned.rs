@@ -7,12 +7,13 @@ use url::Url;
 use super::sign::seconds;
 
 /// Whether an address says itself who asks, so that a request for it must not: as S3 signs
-/// (version 4, and version 2 before it), and Google and Azure.
+/// (version 4, and version 2 before it), and Google, Azure and CloudFront.
 pub fn is_presigned(url: &Url) -> bool {
     let has = |wanted: &str| url.query_pairs().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
     has("X-Amz-Signature")
         || has("X-Goog-Signature")
-        || (has("Signature") && (has("AWSAccessKeyId") || has("GoogleAccessId")))
+        || (has("Signature")
+            && ["AWSAccessKeyId", "GoogleAccessId", "Key-Pair-Id", "Expires"].into_iter().any(has))
         || (has("sig") && has("sv"))
 }
 
@@ -44,6 +45,8 @@ mod tests {
             (EXAMPLE, true),
             ("https://h/f?AWSAccessKeyId=x&Expires=1&Signature=y", true),
             ("https://h/f?GoogleAccessId=x&Expires=1&Signature=y", true),
+            ("https://h/f?Expires=1&Signature=y", true),
+            ("https://h/f?Policy=x&Signature=y&Key-Pair-Id=z", true),
             ("https://h/f?x-goog-signature=y", true),
             ("https://h/f?sv=2024-01-01&sr=b&sig=y", true),
             ("https://h/f?Signature=y", false),
