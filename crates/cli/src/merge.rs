@@ -188,7 +188,7 @@ pub fn run(arguments: &MergeArguments) -> Outcome {
 impl MergeArguments {
     fn account(&self, report: &MergeReport) -> io::Result<()> {
         let mut out = io::stdout().lock();
-        for note in &report.notes {
+        for note in report.notes.iter().chain(&report.written.warnings) {
             eprintln!("note: {note}");
         }
         let seconds = report.time.as_secs_f64().max(1e-6);

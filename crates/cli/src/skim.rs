@@ -138,7 +138,7 @@ pub fn run(arguments: &SkimArguments, library: &dyn ParquetLibrary) -> Outcome {
 impl SkimArguments {
     fn account(&self, report: &SkimReport) -> io::Result<()> {
         let mut out = io::stdout().lock();
-        for note in &report.notes {
+        for note in report.notes.iter().chain(&report.written.warnings) {
             eprintln!("note: {note}");
         }
         let seconds = report.time.as_secs_f64();

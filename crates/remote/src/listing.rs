@@ -25,7 +25,7 @@ pub struct Listed {
 }
 
 impl Remote {
-    /// The entries of a directory, by name. On a disk hidden files are left out, as in a shell.
+    /// The entries of a directory, by name.
     ///
     /// # Errors
     /// `Unsupported` where a server lists nothing; `NotFound`; an error of listing it.
@@ -77,9 +77,6 @@ fn on_disk(directory: &str) -> Result<Vec<Listed>> {
     for entry in std::fs::read_dir(path).map_err(|error| wrong(&error))? {
         let entry = entry.map_err(|error| wrong(&error))?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with('.') {
-            continue;
-        }
         // Of the target of a link.
         let there = std::fs::metadata(entry.path()).ok();
         listed.push(Listed {
@@ -111,6 +108,20 @@ mod tests {
         ] {
             assert_eq!(remote.is_directory(address), is, "{address}");
         }
+    }
+
+    /// Regression: files whose names begin with a dot were listed on servers, but not on a disk, so
+    /// that recursive copies left them out without a word.
+    #[tokio::test]
+    async fn all_files_of_a_disk_are_listed() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["b", ".a"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let remote = Remote::start(crate::Config::default(), std::sync::Arc::new(NoNetwork));
+        let listed = remote.list(folder.path().to_str().unwrap()).await.unwrap();
+        let names: Vec<String> = listed.into_iter().map(|one| one.name).collect();
+        assert_eq!(names, [".a", "b"]);
     }
 
     struct NoNetwork;

@@ -94,6 +94,7 @@ pub use counters::Counters;
 pub use ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, Time, WantId};
 pub use link::LinkModel;
 pub use message::{Action, Event, Failure, FileEnd, OpenEnds, Urgency, WantFailure};
+pub use replicas::COMPARED_BYTES;
 pub use scheduler::{FILE_BYTES_MAX, Scheduler};
 pub use server::{BothEnds, ServerTraits};
 pub use snapshot::{ServerSnapshot, Snapshot, SourceSnapshot};

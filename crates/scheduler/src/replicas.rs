@@ -22,10 +22,13 @@ const BACKLOG_MIN: u64 = 1 << 20;
 /// this size, to see how good they are.
 const PROBE_PER_MILLE: u64 = 5;
 const PROBE_BYTES: u64 = 64 << 10;
+/// A file's first bytes, by which a further source shows that it has the same file. The header of a
+/// ROOT file is in them, with a number that only its copies share.
+pub const COMPARED_BYTES: u64 = 1024;
 
 impl Scheduler {
-    /// The file is reported to be at this server, too. The scheduler requests its size there before
-    /// any byte of it is used: the caller compares, and answers by [`Self::handle_opened`] or,
+    /// The file is reported to be at this server, too. The scheduler requests its size and its
+    /// first [`COMPARED_BYTES`] there before any other byte of it is used: the caller compares, and answers by [`Self::handle_opened`] or,
     /// where it is another file, by [`Self::handle_source_failed`]. A first source is believed, as
     /// with [`Self::add_source`].
     pub fn add_replica(&mut self, now: Time, file: FileId, server: ServerId) -> SourceId {
@@ -89,10 +92,10 @@ impl Scheduler {
         self.servers.get_mut(&id)?.joins.remove(&source);
         let request = RequestId(self.new_name());
         self.files.get_mut(&file)?.sources.get_mut(source)?.join = Join::Sent(request);
-        // One byte shows more than a size: that it can be read.
-        let part = FileEnd::Head(1);
+        // Bytes show more than a size: that it can be read, and whether they are the same.
+        let part = FileEnd::Head(COMPARED_BYTES);
         self.counters.opens += 1;
-        self.book(request, connection, source, file, Some(part), Vec::new(), 1);
+        self.book(request, connection, source, file, Some(part), Vec::new(), COMPARED_BYTES);
         self.requests.get_mut(&request)?.joins = true;
         Some(Action::Open { request, connection, source, file, part, joins: true })
     }

@@ -6,9 +6,11 @@
 //! never more. Both are gone on with only where they are this user's own; where anything else has
 //! the name, the bytes go to a name of chance, and nothing is taken up.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
 use std::io::{self, Read};
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +18,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
+use twox_hash::XxHash64;
 
 use super::spans::Spans;
 use crate::checksum::{self, Checksum};
@@ -29,6 +32,10 @@ const RECORD_EVERY: Duration = Duration::from_secs(5);
 /// How often a file is opened again that lost its name before it was locked.
 const LOCK_TRIES: u32 = 8;
 const SUFFIX: &str = ".farroot-part";
+/// Bytes of a name that, with what is added to it, file systems allow; those of it that are kept
+/// where it is longer.
+const NAME_BYTES_MAX: usize = 200;
+const CUT_NAME_BYTES: usize = 160;
 /// No record is longer.
 const RECORD_BYTES_MAX: u64 = 64 << 20;
 
@@ -65,12 +72,13 @@ impl Partial {
     /// # Errors
     /// An error of writing it; `InvalidArgument` where another copy is under way to it.
     pub fn open(target: &FolderEntry, of: &FileInfo, compared: bool) -> Result<Self> {
-        let mut part = with_suffix(target, SUFFIX);
+        let named = target.sibling(fitting(target));
+        let mut part = with_suffix(&named, SUFFIX);
         let mut found = locked(&part);
         if let Err(TryLockError::Error(error)) = &found
             && error.kind() == io::ErrorKind::AlreadyExists
         {
-            let mut prefix = target.name().to_owned();
+            let mut prefix = named.name().to_owned();
             prefix.push(".");
             part = target.unguessable(&prefix, SUFFIX);
             found = locked(&part);
@@ -198,8 +206,12 @@ impl Drop for Partial {
         if self.done.bytes() == 0 {
             self.discard();
         } else {
-            // Where the record cannot be written, the next try begins with the one before.
-            let _ = keep(&self.file, &self.record, &self.text());
+            // Where the record cannot be written, the next try begins with the one before. Bytes
+            // without a record are of no use, and may have filled the disk.
+            let kept = keep(&self.file, &self.record, &self.text());
+            if kept.is_err() && self.record.metadata().is_err() {
+                self.discard();
+            }
         }
     }
 }
@@ -234,6 +246,18 @@ fn known(record: &FolderEntry, of: &FileInfo, compared: bool) -> Option<Spans> {
     let record: Record = serde_json::from_slice(&text).ok()?;
     let fits = record.done.iter().all(|range| range.start < range.end && range.end <= of.size);
     (fits && agrees(&record.of, of, compared)).then(|| record.done.into_iter().collect())
+}
+
+/// The file's name, or one that is short enough for what is added to it: the same for the next try,
+/// and another one for another file.
+fn fitting(target: &FolderEntry) -> OsString {
+    let name = target.name().as_bytes();
+    if name.len() <= NAME_BYTES_MAX {
+        return target.name().to_owned();
+    }
+    let mut cut = OsStr::from_bytes(&name[..CUT_NAME_BYTES]).to_owned();
+    cut.push(format!(".{:016x}", XxHash64::oneshot(0, name)));
+    cut
 }
 
 fn with_suffix(entry: &FolderEntry, suffix: &str) -> FolderEntry {
@@ -313,6 +337,37 @@ mod tests {
         assert_eq!(fs::read(&victim).unwrap(), b"precious");
         assert!(part.metadata().unwrap().is_symlink());
         assert_eq!(Partial::open(&target, &of, false).unwrap().done(), 0);
+    }
+
+    /// Regression: a file whose name nearly has the length that file systems allow could not be
+    /// copied.
+    #[test]
+    fn a_long_name_has_a_part_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = info(100, Some(1), None);
+        let target = |last: &str| {
+            let name = format!("{}{last}", "é".repeat(127));
+            FolderEntry::at(&folder.path().join(name)).unwrap()
+        };
+        let mut partial = Partial::open(&target("a"), &of, false).unwrap();
+        partial.done.insert(0..40);
+        drop(partial);
+        assert_eq!(Partial::open(&target("a"), &of, false).unwrap().done(), 40);
+        assert_eq!(Partial::open(&target("b"), &of, false).unwrap().done(), 0);
+    }
+
+    /// Regression: where the disk was full, the bytes stayed without a record, by which nothing
+    /// takes them up again.
+    #[test]
+    fn bytes_without_a_record_do_not_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = FolderEntry::at(&folder.path().join("f")).unwrap();
+        let mut partial = Partial::open(&target, &info(100, Some(1), None), false).unwrap();
+        partial.done.insert(0..40);
+        // A name that no file can have takes no record.
+        partial.record = FolderEntry::at(&folder.path().join("r".repeat(300))).unwrap();
+        drop(partial);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -198,6 +198,43 @@ pub struct ReplicaCheck {
     pub asked: BTreeSet<SourceId>,
     /// The checksum that all of them must have.
     pub checksum: Option<Checksum>,
+    /// The first bytes of the file that is read, as far as they have come.
+    pub head: ComparedHead,
+    /// Those of sources that have not shown yet that theirs are the same.
+    pub heads: BTreeMap<SourceId, ComparedHead>,
+    /// The size of the file at sources that have answered, but not with those bytes.
+    pub sizes: BTreeMap<SourceId, u64>,
+}
+
+/// The first bytes of a file, from its begin, and no more than are compared.
+#[derive(Debug, Default)]
+pub struct ComparedHead(Vec<u8>);
+
+impl ComparedHead {
+    /// Takes bytes that follow those so far; whether any did.
+    pub fn add(&mut self, offset: u64, bytes: &[u8]) -> bool {
+        let known = self.0.len();
+        let room = (scheduler::COMPARED_BYTES as usize).saturating_sub(known);
+        let Some(skipped) = (known as u64).checked_sub(offset) else { return false };
+        let new = bytes.get(skipped as usize..).unwrap_or_default();
+        self.0.extend_from_slice(&new[..new.len().min(room)]);
+        self.0.len() > known
+    }
+
+    /// Whether all bytes that are compared of a file of this size are here.
+    pub fn is_whole(&self, size: u64) -> bool {
+        self.0.len() as u64 >= size.min(scheduler::COMPARED_BYTES)
+    }
+
+    /// The first byte that differs, as far as both are known.
+    pub fn difference(&self, other: &Self) -> Option<usize> {
+        self.0.iter().zip(&other.0).position(|(one, other)| one != other)
+    }
+
+    /// Whether all of these bytes are known there.
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.0.len() <= other.0.len()
+    }
 }
 
 /// Answers of sources; the first one's counts where no checksum is known yet.

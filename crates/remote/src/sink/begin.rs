@@ -75,7 +75,7 @@ impl Remote {
                 let (sink, before) = xrootd::XrootdFile::append_to(place).await?;
                 Ok((Box::new(sink), before))
             }
-            _ => Err(not_written(url)),
+            _ => Err(not_appended(url)),
         }
     }
 
@@ -120,4 +120,10 @@ fn not_written(url: &Address) -> Error {
     let text = format!("this version cannot write to {}:// addresses", url.scheme().name());
     let error = Error::new(ErrorKind::Unsupported, text).with_url(url.to_string());
     error.with_advice("write to a local disk, and copy the file")
+}
+
+fn not_appended(url: &Address) -> Error {
+    let text = format!("files at {}:// addresses cannot be appended to", url.scheme().name());
+    let error = Error::new(ErrorKind::Unsupported, text).with_url(url.to_string());
+    error.with_advice("write the file anew, or append to a copy on a local disk")
 }

@@ -13,6 +13,7 @@ use farroot_remote::source::network::Tcp;
 use farroot_remote::{Config, Error, ErrorKind, Remote};
 
 use super::peers::{start_xrootd, xrootd};
+use super::uploads::http::nginx;
 
 const SIZE: usize = 8 << 20;
 const HALF: u64 = SIZE as u64 / 2;
@@ -146,4 +147,29 @@ async fn a_file_that_is_written_over_behind_an_open_xrootd_is_an_error() {
     // So long a session takes a file for unchanged.
     tokio::time::sleep(Duration::from_millis(150)).await;
     has_changed(&half(&file, HALF).await.unwrap_err());
+}
+
+/// Regression: the copy of two different files of the same size was a mixture of both.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_files_of_one_size_are_not_mixed() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let mut servers = Vec::new();
+    for (seed, folder) in folders.iter().enumerate() {
+        let Some(server) = nginx(folder.path(), "off") else { return };
+        fs::write(folder.path().join("data/f"), content(seed as u64)).unwrap();
+        servers.push(server);
+    }
+    let [one, other] = [&servers[0].1, &servers[1].1];
+    let target = folders[0].path().join("copy");
+    for _ in 0..3 {
+        let remote = remote();
+        let options = CopyOptions::default().overwrite(true);
+        let sources = [format!("{one}f|{other}f")];
+        let copied = remote.copy(&sources, &target, options, &|_| {}).await.unwrap();
+        copied.into_iter().for_each(|copied| drop(copied.unwrap()));
+        let come = fs::read(&target).unwrap();
+        assert!(come == content(0) || come == content(1));
+        let report = remote.report().to_string();
+        assert!(report.contains("another file under this name, which differs"), "{report}");
+    }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use scheduler::{ConnectionId, Failure, FileId, RequestId, ServerId, SourceId};
+use scheduler::{COMPARED_BYTES, ConnectionId, Failure, FileId, RequestId, ServerId, SourceId};
 
 use super::{Driver, scheduler_traits};
 use crate::address::Address;
@@ -49,6 +49,7 @@ impl Driver {
             ConnectionEvent::Done { request } => {
                 self.trace.ended(request.0, false);
                 let request = RequestId(request.0);
+                self.end_join(request);
                 self.requests.remove(&request);
                 self.scheduler.handle_done(now, request);
             }
@@ -89,10 +90,11 @@ impl Driver {
         let Some(file) = self.files.get_mut(&state.file) else { return };
         let range = offset..offset + bytes.len() as u64;
         let mut is_of_open = false;
-        // The open of a file that is copied requests one byte, the minimum, where the caller wants
-        // none yet.
+        // The open of a file that is copied requests the minimum, where the caller wants none yet:
+        // one byte, or those that its sources are compared by.
         let length = bytes.len() as u64;
-        let is_wanted = !file.file_use.is_opaque() || length > 1;
+        let least = if file.sources.len() > 1 { COMPARED_BYTES } else { 1 };
+        let is_wanted = !file.file_use.is_opaque() || length > least;
         if state.is_open && file.opening.is_some() && !state.joins && is_wanted {
             // The open alone requests the ends of the file.
             self.trace.wanted(state.file.0, length, length, true);
@@ -104,10 +106,17 @@ impl Driver {
         if let Some(led) = file.led.get_mut(&state.source) {
             led.has_served = true;
         }
-        if !state.joins {
-            file.store.insert(offset, bytes);
-            if is_of_open {
-                file.store.count(&range);
+        match state.joins {
+            true => self.take_head(request, offset, &bytes),
+            false => {
+                file.store.insert(offset, bytes.clone());
+                if is_of_open {
+                    file.store.count(&range);
+                }
+                if offset < COMPARED_BYTES {
+                    let id = state.file;
+                    self.take_own_head(id, offset, &bytes);
+                }
             }
         }
         let before = self.scheduler.hedge_won_bytes();
@@ -161,13 +170,14 @@ impl Driver {
         let file = state.file;
         let source = state.source;
         let size = info.size;
-        let is_first = !state.joins;
+        let joins = state.joins;
         if !self.recognise(file, source, info) {
             return;
         }
-        if is_first {
-            self.settle(file, source);
+        if joins {
+            return self.begin_join(request, size);
         }
+        self.settle(file, source);
         self.scheduler.handle_opened(self.clock.now(), request, size);
     }
 

@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use scheduler::{
-    Action, ConnectionId, Event, FileId, OpenEnds, RequestId, Scheduler, ServerId, SourceId,
-    SourceState, WantFailure, WantId,
+    Action, COMPARED_BYTES, ConnectionId, Event, FileId, OpenEnds, RequestId, Scheduler, ServerId,
+    SourceId, SourceState, WantFailure, WantId,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -282,6 +282,9 @@ impl Driver {
         }
         self.files.insert(file, state);
         let several = locations.len() > 1;
+        // By these bytes the others are compared.
+        let head = if several { ends.head.max(COMPARED_BYTES) } else { ends.head };
+        let ends = OpenEnds { head, ..ends };
         for (server, url) in locations {
             self.add_source(file, server, url, several);
         }

@@ -3,8 +3,8 @@
 //!
 //! A server's description of a file (size, time, version) has to stay the same as long as it is
 //! read, at every connection that opens it and in every answer ([`FileInfo::is_still`]). Between
-//! servers only sizes and the statements of a Metalink have to agree: copies of a file have times
-//! of their own.
+//! servers sizes, first bytes and the statements of a Metalink have to agree: copies of a file have
+//! times of their own. A further source brings its first bytes with the answer to its open.
 //!
 //! The driver requests their checksums, where they keep one, beside the read, once it has lasted
 //! for a while: a server may have to read the whole file for its answer. The checksum that a
@@ -15,7 +15,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use scheduler::{FileId, ServerId, SourceId, Time};
+use scheduler::{COMPARED_BYTES, FileId, RequestId, ServerId, SourceId, Time};
 
 use super::Driver;
 use super::discovery::Discovered;
@@ -23,7 +23,7 @@ use crate::address::Address;
 use crate::checksum::Checksum;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind};
-use crate::fetch::files::SourceChecksums;
+use crate::fetch::files::{ComparedHead, ReplicaCheck, SourceChecksums};
 use crate::report::size;
 use crate::source::network::Network;
 use crate::source::slotted::shared;
@@ -74,6 +74,74 @@ impl Driver {
         };
         let others: Vec<(SourceId, Error)> = file.sources.iter().filter_map(disagreement).collect();
         others.into_iter().for_each(|(source, error)| self.reject_source(id, source, error));
+    }
+
+    /// A further source has answered with the size of the file: it is used when its first bytes
+    /// have come, too.
+    pub(super) fn begin_join(&mut self, request: RequestId, size: u64) {
+        let Some(state) = self.requests.get(&request) else { return };
+        let source = state.source;
+        let Some(file) = self.files.get_mut(&state.file) else { return };
+        file.replica_check.sizes.insert(source, size);
+        file.replica_check.heads.insert(source, ComparedHead::default());
+        if size == 0 {
+            self.end_join(request);
+        }
+    }
+
+    /// First bytes of a further source.
+    pub(super) fn take_head(&mut self, request: RequestId, offset: u64, bytes: &[u8]) {
+        let Some(state) = self.requests.get(&request) else { return };
+        let source = state.source;
+        let Some(file) = self.files.get_mut(&state.file) else { return };
+        let check = &mut file.replica_check;
+        let Some(head) = check.heads.get_mut(&source) else { return };
+        head.add(offset, bytes);
+        let size = check.sizes.get(&source);
+        if size.is_some_and(|size| head.is_whole(*size)) {
+            self.end_join(request);
+        }
+    }
+
+    /// A further source has answered: it is used, unless its first bytes are others. Of a file
+    /// whose own are not here yet, they are compared when they come.
+    pub(super) fn end_join(&mut self, request: RequestId) {
+        let Some(state) = self.requests.get(&request).filter(|state| state.joins) else { return };
+        let (id, source) = (state.file, state.source);
+        let Some(file) = self.files.get_mut(&id) else { return };
+        let Some(size) = file.replica_check.sizes.remove(&source) else { return };
+        self.compare_heads(id);
+        if self.files.get(&id).is_some_and(|file| !file.rejected.contains(&source)) {
+            self.scheduler.handle_opened(self.clock.now(), request, size);
+        }
+    }
+
+    /// Bytes of the file that is read have come.
+    pub(super) fn take_own_head(&mut self, id: FileId, offset: u64, bytes: &[u8]) {
+        let Some(file) = self.files.get_mut(&id) else { return };
+        if file.replica_check.head.add(offset, bytes) && !file.replica_check.heads.is_empty() {
+            self.compare_heads(id);
+        }
+    }
+
+    /// Compares the first bytes of further sources with those of the file that is read.
+    fn compare_heads(&mut self, id: FileId) {
+        let Some(file) = self.files.get_mut(&id) else { return };
+        let ReplicaCheck { head, heads, sizes, .. } = &mut file.replica_check;
+        let others: Vec<(SourceId, usize)> = heads
+            .iter()
+            .filter_map(|(source, other)| Some((*source, head.difference(other)?)))
+            .collect();
+        let is_open = |source: &SourceId, other: &ComparedHead| {
+            sizes.contains_key(source) || !other.is_within(head)
+        };
+        heads.retain(|source, other| is_open(source, other));
+        for (source, at) in others {
+            let Some(file) = self.files.get_mut(&id) else { return };
+            file.replica_check.heads.remove(&source);
+            let text = format!("it has another file under this name, which differs at byte {at}");
+            self.reject_source(id, source, Error::new(ErrorKind::Corrupt, text));
+        }
     }
 
     /// A read begins, or goes on: if it lasts, its sources are compared.
@@ -149,9 +217,9 @@ impl Driver {
         let Some((server, _)) = file.sources.get(&source) else { return };
         let name = self.servers[server].name.to_string();
         file.rejected.insert(source);
-        // One byte shows that it can be read, and is not delivered.
+        // Its first bytes are only compared.
         let is_changed = why.kind() == ErrorKind::Changed;
-        let used = self.trace.received_from(id.0, &name).saturating_sub(1);
+        let used = self.trace.received_from(id.0, &name).saturating_sub(COMPARED_BYTES);
         let used = match file.opening.is_some() || used == 0 {
             true => String::new(),
             false => format!("; {} of it have been used", size(used)),

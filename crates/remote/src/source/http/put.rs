@@ -195,14 +195,19 @@ fn told(error: Error, status: StatusCode) -> Error {
         }
         StatusCode::PRECONDITION_FAILED => Error::target_is_there(),
         StatusCode::CONFLICT => {
-            let text = format!("the directory above it is not there: {}", error.message());
-            Error::new(ErrorKind::NotFound, text).with_advice("make the directory first")
+            let said = error.message();
+            let text = format!("it is a directory, or the one above it is not there: {said}");
+            Error::new(ErrorKind::NotFound, text)
+                .with_advice("name a file in the directory, or make the one above it first")
         }
         StatusCode::LOCKED => error.with_advice("another writer has it: wait until it is done"),
-        StatusCode::INSUFFICIENT_STORAGE | StatusCode::PAYLOAD_TOO_LARGE => {
-            Error::new(ErrorKind::LimitReached, error.message())
-                .with_advice("remove something there, or write to another server")
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            let text = format!("the server takes no file of this size: {}", error.message());
+            Error::new(ErrorKind::LimitReached, text)
+                .with_advice("use root://, or ask the site to let longer files be put by HTTP")
         }
+        StatusCode::INSUFFICIENT_STORAGE => Error::new(ErrorKind::LimitReached, error.message())
+            .with_advice("remove something there, or write to another server"),
         _ => error,
     }
 }

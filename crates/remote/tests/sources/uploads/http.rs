@@ -75,7 +75,7 @@ async fn files_are_written_to_xrootd_by_http() {
 }
 
 /// nginx with WebDAV, or only with `PUT`.
-fn nginx(root: &Path, methods: &str) -> Option<(crate::peers::Process, String)> {
+pub fn nginx(root: &Path, methods: &str) -> Option<(crate::peers::Process, String)> {
     let help = Command::new("nginx").arg("-V").output().ok()?;
     if !String::from_utf8_lossy(&help.stderr).contains("http_dav_module") {
         eprintln!("SKIPPED: this nginx has no WebDAV");

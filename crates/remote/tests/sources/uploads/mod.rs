@@ -1,7 +1,7 @@
 //! Files written to servers: whole under their names, or not at all.
 
 mod cut;
-mod http;
+pub mod http;
 mod odd;
 mod slow;
 mod xrootd;
