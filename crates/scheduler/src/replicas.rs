@@ -28,9 +28,9 @@ pub const COMPARED_BYTES: u64 = 1024;
 
 impl Scheduler {
     /// The file is reported to be at this server, too. The scheduler requests its size and its
-    /// first [`COMPARED_BYTES`] there before any other byte of it is used: the caller compares, and answers by [`Self::handle_opened`] or,
-    /// where it is another file, by [`Self::handle_source_failed`]. A first source is believed, as
-    /// with [`Self::add_source`].
+    /// first [`COMPARED_BYTES`] there before any other byte of it is used: the caller compares, and
+    /// answers by [`Self::handle_opened`] or, where it is another file, by
+    /// [`Self::handle_source_failed`]. A first source is believed, as with [`Self::add_source`].
     pub fn add_replica(&mut self, now: Time, file: FileId, server: ServerId) -> SourceId {
         self.advance(now);
         let id = self.new_source();

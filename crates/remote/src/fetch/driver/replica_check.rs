@@ -107,7 +107,8 @@ impl Driver {
     /// whose own are not here yet, they are compared when they come.
     pub(super) fn end_join(&mut self, request: RequestId) {
         let Some(state) = self.requests.get(&request).filter(|state| state.joins) else { return };
-        let (id, source) = (state.file, state.source);
+        let id = state.file;
+        let source = state.source;
         let Some(file) = self.files.get_mut(&id) else { return };
         let Some(size) = file.replica_check.sizes.remove(&source) else { return };
         self.compare_heads(id);

@@ -238,12 +238,16 @@ mod tests {
     /// name that is not UTF-8 as another one, under which the server has no file.
     #[test]
     fn only_links_to_files_are_names() {
-        let page = "<title>Index of /d/</title><a href=\"f\">f</a><a href=\"mailto:a@b\">m</a>\
-            <a href=\"javascript:void(0)\">j</a><a href=\"tel:12\">t</a><a href=\"data:,x\">d</a>\
-            <a href=\"caf%E9.root\">c</a><a href=\"caf%C3%A9.root\">c</a><a href=\"a:b\">u</a>\
+        let page = "<title>Index of /d/</title><a href=\"f\">f</a>\
+            <a href=\"mailto:a@b\">m</a>\
+            <a href=\"javascript:void(0)\">j</a><a href=\"tel:12\">t</a>\
+            <a href=\"data:,x\">d</a>\
+            <a href=\"caf%E9.root\">c</a><a href=\"caf%C3%A9.root\">c</a>\
+            <a href=\"a:b\">u</a>\
             <a href=\"./a:b\">f</a>";
         for path in ["/d/", "/"] {
-            let names: Vec<String> = listed(page, path).unwrap().into_iter().map(|l| l.0).collect();
+            let all = listed(page, path).unwrap();
+            let names: Vec<String> = all.into_iter().map(|one| one.0).collect();
             assert_eq!(names, ["f", "café.root", "a:b"], "{path}");
         }
     }

@@ -92,7 +92,7 @@ impl Exchange<'_> {
             (Asking::Propfind | Asking::PropfindOfFile, StatusCode::MULTI_STATUS) => {
                 let document = self.listing(job, response).await?;
                 let entries = dav::entries(&document, &decoded(&job.url().path()))?;
-                return Ok(Answered::Names(entries));
+                Ok(Answered::Names(entries))
             }
             // Who asks, and whether it is there, a server says to any request alike.
             (
@@ -106,18 +106,23 @@ impl Exchange<'_> {
                 | StatusCode::NOT_IMPLEMENTED,
             ) => {
                 self.transport.abandon(response).await;
-                return Ok(Answered::Unknown);
+                Ok(Answered::Unknown)
             }
             (Asking::Propfind, StatusCode::INTERNAL_SERVER_ERROR) => {
                 self.transport.abandon(response).await;
-                return Ok(Answered::Failed);
+                Ok(Answered::Failed)
             }
             (Asking::Page, StatusCode::OK) => {
                 let names = self.page(job, response).await?;
-                return Ok(names.map_or(Answered::Unknown, Answered::Names));
+                Ok(names.map_or(Answered::Unknown, Answered::Names))
             }
-            _ => {}
+            _ => self.no_names(job, response).await,
         }
+    }
+
+    /// Why an answer has no names.
+    async fn no_names(&self, job: &Job, response: Response<Incoming>) -> Outcome<Answered> {
+        let status = response.status();
         match judge(&response) {
             Ok(Head::Redirected(location)) => {
                 let to = self.server.led_to(job.url(), &location)?;
