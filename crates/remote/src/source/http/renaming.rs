@@ -175,6 +175,10 @@ fn destination(url: &Url, reading: Reading) -> Option<HeaderValue> {
         Reading::Verbatim => text.extend(percent_decode_str(url.path())),
     }
     text.extend_from_slice(url[Position::AfterPath..].as_bytes());
+    // XRootD takes a last letter that is not ASCII for white space, and a query is no part of names.
+    if reading == Reading::Verbatim && text.last().is_some_and(|last| !last.is_ascii_graphic()) {
+        text.extend_from_slice(b"?x=");
+    }
     let mut value = HeaderValue::from_bytes(&text).ok()?;
     value.set_sensitive(url.query().is_some());
     Some(value)
@@ -216,7 +220,7 @@ mod tests {
             ("http://h/a%20b", Reading::Verbatim, "/a b", None),
             ("http://h/a%2541 b", Reading::Verbatim, "/a%41 b", some("/a%41%20b")),
             ("http://h/ab", Reading::Decoded, "/ab", None),
-            ("http://h/%C3%A9", Reading::Verbatim, "/é", None),
+            ("http://h/%C3%A9", Reading::Verbatim, "/é?x=", None),
         ] {
             let other = other.map(|path| match text.contains('@') {
                 true => format!("http://u:p@h{path}"),

@@ -42,7 +42,7 @@ async fn writes(origin: &str, data: &Path) {
 /// name `a%20b`, the upload reported success, and the copy could not be read back.
 async fn odd_names(origin: &str, data: &Path) {
     let remote = over_tcp(Config::default());
-    let names = ["a b.bin", "x%41y z", "é+&=;", "50% é"];
+    let names = ["a b.bin", "x%41y z", "é+&=;", "a é"];
     for (options, size) in [(CreateOptions::default(), 70_000), (OVER, 60_001)] {
         for name in names {
             let address = format!("{origin}{}", utf8_percent_encode(name, NON_ALPHANUMERIC));
