@@ -318,7 +318,8 @@ impl Engine {
     /// chain all files are opened; where several have the numbers the first counts.
     ///
     /// # Errors
-    /// Those of opening; `Unsupported` where only some files have an index, or one of other numbers.
+    /// Those of opening; `Unsupported` where only some files have an index, or one of other
+    /// numbers.
     pub async fn index(&self, table: &Arc<dyn Table>) -> Result<Option<Arc<TreeIndex>>> {
         chain::index_of(&**table).await
     }

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Other than in C, `%` and the shifts bind closer than `+`, and each comparison has a line of its
-//! own. Some orders are exceptions (`split.rs`). `^` is a power. A name is a column; `v[0]`, `v[i]` and `v[]` are items of each entry.
+//! own; some orders are exceptions (`split.rs`). `^` is a power. A name is a column; `v[0]`, `v[i]`
+//! and `v[]` are items of each entry.
 //! (Source: `ROOT::v5::TFormula::Analyze`.)
 
 use super::node::{Node, Operator, wrong};
