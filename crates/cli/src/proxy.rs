@@ -122,6 +122,8 @@ struct ReloadSource {
     /// The protection of the command line.
     given: Protection,
     config: Option<PathBuf>,
+    /// The file as the proxy has started with it.
+    started: SiteFile,
 }
 
 impl ReloadSource {
@@ -131,7 +133,12 @@ impl ReloadSource {
         let site = site.map_err(io::Error::other)?.unwrap_or_default();
         let cluster = site.cluster().map_err(io::Error::other)?;
         server.reload_as(Some(&self.given.clone().or(site.protection())))?;
-        server.set_cluster(cluster.as_ref())
+        server.set_cluster(cluster.as_ref())?;
+        let keys = site.not_reloaded(&self.started);
+        if !keys.is_empty() {
+            warn!("{}: changed, and ignored until the proxy is started again", keys.join(", "));
+        }
+        Ok(())
     }
 }
 
@@ -211,8 +218,8 @@ fn plan(arguments: ProxyArguments) -> Result<Plan, Failure> {
     if origins.is_empty() {
         origins = site.origins()?;
     }
-    let source = ReloadSource { given: arguments.protection.read(), config: arguments.config };
-    let protection = source.given.clone().or(site.protection());
+    let given = arguments.protection.read();
+    let protection = given.clone().or(site.protection());
     let own = match (mine, for_commands) {
         (true, _) => Some(own_proxy()?),
         (_, true) => Some((0, random_text()?)),
@@ -230,12 +237,13 @@ fn plan(arguments: ProxyArguments) -> Result<Plan, Failure> {
     let http_port = arguments.http_port.or(site.http_port);
     let drain = Duration::from_secs(arguments.drain.or(site.drain).unwrap_or(DRAIN_SECONDS));
     let cluster = site.cluster()?;
-    let access_log = access_log.or(site.access_log);
+    let access_log = access_log.or(site.access_log.clone());
     let forwarding = Forwarding { settings, origins, secret, access_log };
     let prefix = forwarding.prefix();
     let content = Content::Far(Box::new(forwarding));
     let select = select || site.select;
     let flight_port = arguments.flight.or(site.flight);
+    let source = ReloadSource { given, config: arguments.config, started: site };
     let config = Config {
         address,
         port,

@@ -1,6 +1,6 @@
 //! The file of `farroot proxy --config`: the proxy of a site.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,6 +15,8 @@ use crate::access::{IssuerTable, RuleTable, read_toml};
 use crate::log::LogFormat;
 use crate::quotas::QuotaTable;
 
+/// The keys that a proxy reads again while it serves.
+const RELOADED: [&str; 6] = ["tls", "issuer", "rule", "token", "users", "cluster"];
 /// How long the answer of an origin about a client's token counts.
 const ANSWER_KEPT: Duration = Duration::from_secs(300);
 
@@ -24,6 +26,9 @@ const ANSWER_KEPT: Duration = Duration::from_secs(300);
 pub struct SiteFile {
     #[serde(skip)]
     path: PathBuf,
+    /// As it is written.
+    #[serde(skip)]
+    written: toml::Table,
     pub address: Option<IpAddr>,
     pub port: Option<u16>,
     pub http_port: Option<u16>,
@@ -156,7 +161,17 @@ impl SiteFile {
     /// # Errors
     /// A text that names the file, the line and the fault.
     pub fn read(path: &Path) -> Result<SiteFile, String> {
-        Ok(SiteFile { path: path.to_owned(), ..read_toml(path)? })
+        Ok(SiteFile { path: path.to_owned(), written: read_toml(path)?, ..read_toml(path)? })
+    }
+
+    /// The keys whose values differ from those of a proxy that has started with another content of
+    /// the file, and which it goes on without until it is started again.
+    pub fn not_reloaded<'a>(&'a self, started: &'a SiteFile) -> Vec<&'a str> {
+        let written = self.written.keys().chain(started.written.keys());
+        let differs = |key: &&String| self.written.get(*key) != started.written.get(*key);
+        let keys: BTreeSet<&String> = written.filter(differs).collect();
+        let keys = keys.into_iter().map(String::as_str);
+        keys.filter(|key| !RELOADED.contains(key)).collect()
     }
 
     /// The servers whose files may be read.
@@ -222,11 +237,11 @@ impl SiteFile {
         let quotas = self.quota.iter().map(|quota| quota.quota(&issuers));
         let quotas: Result<Vec<CacheQuota>, String> = quotas.collect();
         config.cache.quotas = quotas.map_err(|why| format!("{}: {why}", self.path.display()))?;
+        // A value that does not count now is not to be a fault on the day when it does.
+        let mut unused = config.clone();
         for (name, value) in &self.settings {
             let setting = Setting::named(name).map_err(named)?;
-            if std::env::var_os(setting.variable()).is_some() {
-                continue;
-            }
+            let is_used = std::env::var_os(setting.variable()).is_none();
             let text = match value {
                 Value::String(text) => text.clone(),
                 Value::Bool(is_on) => if *is_on { "on" } else { "off" }.to_owned(),
@@ -238,7 +253,8 @@ impl SiteFile {
                 }
                 other => return Err(named(setting.wrong(&other.to_string()))),
             };
-            setting.set_text(config, &text).map_err(named)?;
+            let target = if is_used { &mut *config } else { &mut unused };
+            setting.set_text(target, &text).map_err(named)?;
         }
         Ok(())
     }
@@ -344,12 +360,23 @@ mod tests {
             ("nodes = ['a:1094']\nown = 'c:1094'", "c:1094"),
             ("nodes = ['a:1094']", "own"),
             ("nodes = ['a']\nown = 'a'", "HOST:PORT"),
+            ("nodes = ['a:1', 'b:1', 'a:1']\nown = 'a:1'", "listed twice"),
             ("nodes = ['a:1094']\nname = 'b:1094'", "not both"),
             ("own = 'a:1094'", "not both"),
         ] {
             let error = cluster(text).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");
         }
+    }
+
+    /// A changed origin was said to be read again, and was not.
+    #[test]
+    fn a_reload_names_the_keys_that_it_does_not_read() {
+        let site = |text: &str| read(text).unwrap();
+        let started = site("port = 1094\norigin = ['root://a']\nselect = true\ntoken = '/t'\n");
+        let now = site("port = 1094\norigin = ['root://b']\ntoken = '/u'\n[settings]\ncache = 1\n");
+        assert_eq!(now.not_reloaded(&started), ["origin", "select", "settings"]);
+        assert!(started.not_reloaded(&started).is_empty());
     }
 
     #[test]
