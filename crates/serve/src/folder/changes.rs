@@ -103,8 +103,8 @@ impl Writing {
         }
     }
 
-    /// Does a part of the writing; where it fails the file will not be finished. A full quota of the
-    /// disk counts as a full disk.
+    /// Does a part of the writing; where it fails the file will not be finished. A full quota of
+    /// the disk counts as a full disk.
     ///
     /// # Errors
     /// Those of the work.
@@ -131,8 +131,8 @@ impl Writing {
     /// Gives a new file its name; nothing of it stays where that fails.
     ///
     /// # Errors
-    /// That of the first write that has failed; `InvalidData` where damaged pages have not been sent
-    /// again; `AlreadyExists`.
+    /// That of the first write that has failed; `InvalidData` where damaged pages have not been
+    /// sent again; `AlreadyExists`.
     pub fn finish(&self, file: &File) -> io::Result<()> {
         let mut state = self.state.lock();
         let whole = state.is_whole();

@@ -173,7 +173,8 @@ impl FolderFiles {
     /// # Errors
     /// `NotFound`, `PermissionDenied`, `IsADirectory`; `Unsupported` for devices, pipes and
     /// sockets; `QuotaExceeded` where the client, or all clients, have too many files open; a
-    /// [`Denial`](crate::access::Denial) where the client may not read there, or where a link leads.
+    /// [`Denial`](crate::access::Denial) where the client may not read there, or where a link
+    /// leads.
     pub async fn open(&self, guest: &Guest, path: impl AsRef<Path>) -> io::Result<FolderFile> {
         let place = guest.client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
         let open = move |folder: &Folder, path: &Path, may: MayRead<'_>| {

@@ -21,8 +21,9 @@ use super::asked::may_be_changed;
 use super::body::Serving;
 use super::listing::percent_decoded;
 use super::{Answer, failure, plain, set};
+use crate::clients::Client;
 use crate::files::Name;
-use crate::folder::WriteMode;
+use crate::folder::{FolderFiles, WriteMode};
 use crate::guest::Guest;
 
 /// The text of a precondition that fails (412).
@@ -94,18 +95,22 @@ pub async fn answer(serving: &Arc<Serving>, guest: &Guest, request: Request<Inco
                 _ => moved,
             }
         }
-        _ => match files.remove(client, name, Vec::new()).await {
-            // WebDAV removes all that is in it; here it has to be empty.
-            Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
-                files.remove_folder(client, name).await
-            }
-            removed => removed,
-        },
+        _ => remove(files, client, name).await,
     };
     match done {
         Ok(()) if is_removal => plain(serving, StatusCode::OK, ""),
         Ok(()) => plain(serving, StatusCode::CREATED, ""),
         Err(error) => refused(serving, &error),
+    }
+}
+
+/// Removes a file, or a folder: WebDAV removes all that is in it; here it has to be empty.
+async fn remove(files: &FolderFiles, client: &Client, name: &OsStr) -> io::Result<()> {
+    match files.remove(client, name, Vec::new()).await {
+        Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
+            files.remove_folder(client, name).await
+        }
+        removed => removed,
     }
 }
 
