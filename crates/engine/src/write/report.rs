@@ -16,6 +16,8 @@ pub struct WriteReport {
     pub size: u64,
     /// Of all its bytes; `None` where it was there before.
     pub checksum: Option<Checksum>,
+    /// Of the upload: see [`Written::warnings`].
+    pub warnings: Vec<String>,
     /// Of all tables.
     pub entries: u64,
     /// Bytes of the arrays that were added to tables.
@@ -89,11 +91,12 @@ impl Counts {
     }
 
     pub fn report(&self, written: Written, tables: Vec<TableReport>, now: Duration) -> WriteReport {
-        let Written { address, size, checksum } = written;
+        let Written { address, size, checksum, warnings } = written;
         WriteReport {
             address,
             size,
             checksum,
+            warnings,
             entries: self.entries,
             array_bytes: self.array_bytes,
             tables,
