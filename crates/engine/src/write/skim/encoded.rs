@@ -116,8 +116,8 @@ impl SkimTarget for RootFile<'_> {
     }
 
     async fn finish(self) -> Result<Written> {
-        let WriteReport { address, size, checksum, .. } = self.file.finish().await?;
-        Ok(Written::new(address, size, checksum))
+        let WriteReport { address, size, checksum, warnings, .. } = self.file.finish().await?;
+        Ok(Written { address, size, checksum, warnings })
     }
 
     async fn abandon(self) {
