@@ -47,6 +47,17 @@ class Leaf:
     #: Whether it is read as bytes, of which an interpretation makes the array.
     is_raw: bool = False
 
+    @property
+    def column(self) -> ColumnInfo:
+        """The column of one file.
+
+        Raises:
+            TypeError: for an alias, which each of many files has for itself.
+        """
+        if isinstance(self.info, AliasInfo):
+            raise TypeError(f"{self.info.address!r} is an alias, and no column of one file")
+        return self.info
+
     @cached_property
     def key(self) -> Key:
         """The engine's key of it."""

@@ -73,7 +73,7 @@ class Chosen:
     @property
     def title(self) -> str | None:
         """The title of a branch in the file."""
-        return self.leaf.info.title if self.leaf.info.is_branch else None
+        return self.leaf.column.title if self.leaf.info.is_branch else None
 
     def leaves(self) -> Iterator[Leaf]:
         """The columns that are read for it."""
@@ -371,7 +371,7 @@ def reinterpret(place: Place, column: Chosen | Computed, wanted: Interpretation)
         raise InvalidArgumentError(
             f"{column.name!r} is no single branch whose bytes could be read as {wanted!r}"
         )
-    branch = place.table._column_of(column.leaf.info)
+    branch = place.table._column_of(column.leaf.column)
     if _reinterpreted.is_of_bytes(wanted):
         return _of_bytes(column, branch, wanted)
     if wanted == _reinterpreted.stored(branch):
@@ -387,7 +387,7 @@ def as_registered(table: Table, column: Column) -> Column:
         return column
     if column.parts is not None:
         return replace(column, parts=tuple(as_registered(table, part) for part in column.parts))
-    found = _registered(table, column.leaf.info)
+    found = _registered(table, column.leaf.column)
     return column if found is None else _of_bytes(column, *found)
 
 
@@ -470,7 +470,7 @@ def _pruned(place: Place, fields: list[ColumnInfo]) -> list[Chosen]:
 
 def _readable(place: Place, fields: list[tuple[str, ColumnInfo]]) -> list[Chosen]:
     columns = _pruned(place, [info for _, info in fields])
-    _warn(place, [column.leaf.info for column in columns if not column.leaf.is_readable])
+    _warn(place, [column.leaf.column for column in columns if not column.leaf.is_readable])
     return [column for column in columns if column.leaf.is_readable]
 
 

@@ -535,7 +535,7 @@ def _cluster_starts(table: Any, selection: Selection | None = None) -> list[int]
         core.columns()
         if selection is None
         # The baskets of a friend may begin at other entries.
-        else [leaf.info for leaf in selection.leaves_with_cut if leaf.info.friend is None]
+        else [leaf.column for leaf in selection.leaves_with_cut if leaf.info.friend is None]
     )
     starts = [{basket.entry_start for basket in leaf.baskets()} for leaf in leaves]
     starts = [each for each in starts if each]

@@ -88,7 +88,7 @@ class HasBranches(Readable["Branch"]):
 
     def _size_of(self, selection: Selection, start: int, stop: int) -> tuple[int, int]:
         leaves = selection.leaves_with_cut
-        own = [self._column(leaf.info.number) for leaf in leaves if leaf.info.friend is None]
+        own = [self._column(leaf.column.number) for leaf in leaves if leaf.info.friend is None]
         return sum(branch.uncompressed_bytes for branch in own), self.num_entries
 
     def common_entry_offsets(self, **filters: Unpack[Filters]) -> list[int]:
