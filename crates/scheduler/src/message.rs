@@ -19,11 +19,9 @@ pub enum Urgency {
 pub enum FileEnd {
     /// The first bytes, this many.
     Head(u64),
-    /// The last bytes, this many, without knowing the size; only of servers that send such. One
-    /// that turns out not to do so answers with the size alone.
+    /// The last bytes, this many, without knowing the size.
     Tail(u64),
-    /// Both, in one answer; only of servers that send such. One that turns out not to do so answers
-    /// with the head alone.
+    /// Both, in one answer.
     Both { head: u64, tail: u64 },
 }
 

@@ -50,7 +50,6 @@ use crate::error::{Error, ErrorKind};
 
 pub(crate) use identity::seconds_since_1970;
 pub use identity::{FILE_BYTES_MAX, FileInfo, check_size};
-pub use scheduler::FileEnd;
 
 /// The driver's name for one request; unique within the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -90,6 +89,33 @@ pub enum Command {
     Locate { request: RequestTag, file: FileRef },
     /// Read the server's clock; for servers of XRootD.
     Clock { request: RequestTag, file: FileRef },
+}
+
+/// One end of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileEnd {
+    /// The first bytes.
+    Head(u64),
+    /// The last bytes; only for servers whose traits have `suffix`. One that turns out not to know
+    /// them reports that by its traits, and then answers with the size alone: other connections can
+    /// request the end sooner than one that waits for another round trip.
+    Tail(u64),
+    /// Both in one answer; only for servers whose traits have `both_ends`. One that turns out not
+    /// to do so reports that by its traits, and then answers with the head alone.
+    Both { head: u64, tail: u64 },
+}
+
+impl FileEnd {
+    /// Its bytes of a file of this size.
+    pub(crate) fn ranges(self, size: u64) -> Vec<Range<u64>> {
+        let last = |tail: u64| size.saturating_sub(tail)..size;
+        match self {
+            FileEnd::Head(head) => vec![0..head.min(size)],
+            FileEnd::Tail(tail) => vec![last(tail)],
+            FileEnd::Both { head, tail } if head >= last(tail).start => vec![0..size],
+            FileEnd::Both { head, tail } => vec![0..head, last(tail)],
+        }
+    }
 }
 
 /// Whether a server sends both ends of a file in one answer.

@@ -470,6 +470,11 @@ impl Driver {
         match action {
             Action::Connect { connection, server } => self.connect(connection, server),
             Action::Open { request, connection, source, file, part, joins } => {
+                let part = match part {
+                    scheduler::FileEnd::Head(bytes) => FileEnd::Head(bytes),
+                    scheduler::FileEnd::Tail(bytes) => FileEnd::Tail(bytes),
+                    scheduler::FileEnd::Both { head, tail } => FileEnd::Both { head, tail },
+                };
                 let segments = match part {
                     FileEnd::Head(bytes) | FileEnd::Both { head: bytes, .. } => vec![0..bytes],
                     FileEnd::Tail(_) => Vec::new(),
