@@ -25,9 +25,11 @@ from ._core_ranges import servers as servers
 from ._core_ranges import watch as watch
 from ._core_writing import Array as Array
 from ._core_writing import CopiedObject as CopiedObject
+from ._core_writing import CopyProgress as CopyProgress
 from ._core_writing import FileOptions as FileOptions
 from ._core_writing import FileOutput as FileOutput
 from ._core_writing import TableOutput as TableOutput
+from ._core_writing import Upload as Upload
 from ._core_writing import WritableObject as WritableObject
 from ._core_writing import _TableChoice as _TableChoice
 
@@ -708,13 +710,6 @@ def parts(
     on_error_report: bool = False,
     have_common_types: bool = False,
 ) -> Parts: ...
-
-@final
-class CopyProgress:
-    def __new__(cls) -> CopyProgress: ...
-    def files(self) -> list[tuple[int, int] | None]:
-        """Bytes that are here and in all, of each file that has been begun."""
-
 def copy(
     sources: Sequence[str],
     target: str,
@@ -726,14 +721,6 @@ def copy(
     checksum: str | None,
     progress: CopyProgress | None,
 ) -> list[tuple[str, Path, int, int, str | None, bool] | Error]: ...
-
-@final
-class Upload:
-    def __new__(cls, address: str, overwrite: bool, append: bool) -> Upload: ...
-    def write(self, content: bytes) -> None: ...
-    def finish(self) -> None: ...
-    def abandon(self) -> None: ...
-
 def make_folder(address: str) -> None: ...
 def remove(address: str) -> None: ...
 def remove_folder(address: str) -> None: ...

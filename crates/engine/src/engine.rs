@@ -12,8 +12,8 @@ use remote::cache::{Charges, Replica};
 use remote::source::diagnose::Finding;
 use remote::source::network::{Network, Tcp};
 use remote::{Config, Error, ErrorKind, Remote, Result, fetch, report};
-use rootfile::tree::TreeIndex;
 
+use crate::TreeIndex;
 use crate::object::Opaque;
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::Cut;

@@ -131,7 +131,7 @@ impl Config {
         }
     }
 
-    /// That its numbers and folders mean what they say.
+    /// Its numbers and folders have a meaning.
     ///
     /// # Errors
     /// `InvalidInput`: a server that would take no client; a folder of the cache that is listed

@@ -1,4 +1,4 @@
-//! How much room a disk of a cache has.
+//! The room of a disk of a cache.
 
 use std::path::Path;
 

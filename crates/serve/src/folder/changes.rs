@@ -73,7 +73,7 @@ struct WritingState {
     part: Option<PathBuf>,
     /// Where pages begin that came damaged.
     damaged: BTreeSet<u64>,
-    /// Why the file is not what its client has sent, whatever it sends further.
+    /// Why the file lacks bytes that its client has sent, whatever it sends further.
     failed: Option<io::ErrorKind>,
 }
 

@@ -122,7 +122,7 @@ impl Folder {
         }
     }
 
-    /// The real path of what a client may read by this path: the one decision, both for the name
+    /// The real path of a file that a client may read by this path: the one decision, for the name
     /// as it is written and for the place to which links lead.
     ///
     /// # Errors
@@ -131,7 +131,8 @@ impl Folder {
         may(path)?;
         match self.resolve(path) {
             Ok(real) => may(self.below(&real)).map(|()| real),
-            // Behind a link to a place that is not for the client nothing says what is there.
+            // Behind a link to a place that is not for the client, nothing tells whether a file is
+            // there.
             Err(error) => may(&self.reached(path)).and(Err(error)),
         }
     }

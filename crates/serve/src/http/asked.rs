@@ -55,7 +55,7 @@ pub fn asked<B>(request: &Request<B>, stat: &Stat) -> Asked {
     }
 }
 
-/// Whether a change may be made to what has this name, of which `None` is there: `If-None-Match: *`
+/// Whether a change may be made under this name, of which `None` is there: `If-None-Match: *`
 /// is for a new file only (section 13.1.2).
 pub fn may_be_changed(headers: &HeaderMap, stat: Option<&Stat>) -> bool {
     let is_known = || {
@@ -65,7 +65,7 @@ pub fn may_be_changed(headers: &HeaderMap, stat: Option<&Stat>) -> bool {
     is_as_meant(headers, stat) && !is_known().unwrap_or(false)
 }
 
-/// Whether the request is for what is there now (sections 13.1.1 and 13.1.4).
+/// Whether the request is for the file that is there now (sections 13.1.1 and 13.1.4).
 fn is_as_meant(headers: &HeaderMap, stat: Option<&Stat>) -> bool {
     match (list(headers, header::IF_MATCH), stat) {
         (Some(_), None) => false,

@@ -125,12 +125,12 @@ fn unsuitable(
         "PUT" if headers.contains_key(CONTENT_RANGE) => {
             Some((StatusCode::BAD_REQUEST, "a file is put as a whole\n"))
         }
-        // RFC 9110, section 8.4: what is put is not the file, but has to be decoded first.
+        // RFC 9110, section 8.4: the content is not the file, but has to be decoded first.
         "PUT" if headers.get_all(CONTENT_ENCODING).iter().any(is_coded) => {
             let text = "a file is put as it is, without a Content-Encoding\n";
             Some((StatusCode::UNSUPPORTED_MEDIA_TYPE, text))
         }
-        // RFC 4918, section 9.3: there is no content that says what to make.
+        // RFC 4918, section 9.3: no content describes the folder to make.
         "MKCOL" if !request.body().is_end_stream() => {
             let text = "a folder is made without any content\n";
             Some((StatusCode::UNSUPPORTED_MEDIA_TYPE, text))

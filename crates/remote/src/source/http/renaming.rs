@@ -24,44 +24,44 @@ const SERVERS_MAX: usize = 1024;
 
 /// How a server reads the path of a `Destination`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reading {
+enum DestinationReading {
     /// Without its escapes, as any other path.
     Decoded,
     /// As the name itself.
     Verbatim,
 }
 
-impl Reading {
+impl DestinationReading {
     fn other(self) -> Self {
         match self {
-            Reading::Decoded => Reading::Verbatim,
-            Reading::Verbatim => Reading::Decoded,
+            DestinationReading::Decoded => DestinationReading::Verbatim,
+            DestinationReading::Verbatim => DestinationReading::Decoded,
         }
     }
 }
 
-/// What the answers of a server have shown.
+/// The facts that the answers of a server have shown.
 #[derive(Debug, Clone, Copy, Default)]
-struct Shown {
+struct ShownRenaming {
     /// It is XRootD's: some of its versions read the one way, some the other.
     is_xrootd: bool,
     /// It knows `MOVE`.
     moves: Option<bool>,
-    reading: Option<Reading>,
+    reading: Option<DestinationReading>,
 }
 
 /// How servers rename files. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct KnownRenaming {
-    servers: Arc<Mutex<BTreeMap<String, Shown>>>,
+    servers: Arc<Mutex<BTreeMap<String, ShownRenaming>>>,
 }
 
 impl KnownRenaming {
-    fn of(&self, url: &Address) -> Option<Shown> {
+    fn of(&self, url: &Address) -> Option<ShownRenaming> {
         self.servers.lock().get(&url.server_key()).copied()
     }
 
-    fn learn(&self, url: &Address, change: impl FnOnce(&mut Shown)) {
+    fn learn(&self, url: &Address, change: impl FnOnce(&mut ShownRenaming)) {
         let mut servers = self.servers.lock();
         if servers.len() >= SERVERS_MAX {
             servers.clear();
@@ -83,7 +83,7 @@ impl HttpChanger {
         if let Some(moves) = self.renaming.of(from).and_then(|shown| shown.moves) {
             return moves;
         }
-        match self.ask_to_move(from, to, Reading::Decoded, false).await {
+        match self.ask_to_move(from, to, DestinationReading::Decoded, false).await {
             // Learnt there.
             Err(error) if error.kind() == ErrorKind::Unsupported => false,
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -107,7 +107,11 @@ impl HttpChanger {
             self.is_there(from).await?;
         }
         let shown = self.renaming.of(to).unwrap_or_default();
-        let guess = if shown.is_xrootd { Reading::Verbatim } else { Reading::Decoded };
+        let guess = if shown.is_xrootd {
+            DestinationReading::Verbatim
+        } else {
+            DestinationReading::Decoded
+        };
         let reading = shown.reading.unwrap_or(guess);
         let misread = match shown.reading {
             None => misread(to, reading),
@@ -143,7 +147,7 @@ impl HttpChanger {
         &self,
         from: &Address,
         to: &Address,
-        reading: Reading,
+        reading: DestinationReading,
         overwrite: bool,
     ) -> Result<()> {
         let wrong = || Error::new(ErrorKind::InvalidArgument, "not an http:// address");
@@ -165,18 +169,20 @@ impl HttpChanger {
 
 /// The new name as a server reads it, with the query, which may say who asks; `None` for a name
 /// that cannot be sent.
-fn destination(url: &Url, reading: Reading) -> Option<HeaderValue> {
+fn destination(url: &Url, reading: DestinationReading) -> Option<HeaderValue> {
     let mut url = url.clone();
     // The credentials are set elsewhere.
     let _ = (url.set_username(""), url.set_password(None));
     let mut text = url[..Position::BeforePath].as_bytes().to_vec();
     match reading {
-        Reading::Decoded => text.extend_from_slice(url.path().as_bytes()),
-        Reading::Verbatim => text.extend(percent_decode_str(url.path())),
+        DestinationReading::Decoded => text.extend_from_slice(url.path().as_bytes()),
+        DestinationReading::Verbatim => text.extend(percent_decode_str(url.path())),
     }
     text.extend_from_slice(url[Position::AfterPath..].as_bytes());
-    // XRootD takes a last letter that is not ASCII for white space, and a query is no part of names.
-    if reading == Reading::Verbatim && text.last().is_some_and(|last| !last.is_ascii_graphic()) {
+    // XRootD takes a last letter that is not ASCII for white space. A query is no part of names.
+    if reading == DestinationReading::Verbatim
+        && text.last().is_some_and(|last| !last.is_ascii_graphic())
+    {
         text.extend_from_slice(b"?x=");
     }
     let mut value = HeaderValue::from_bytes(&text).ok()?;
@@ -186,11 +192,11 @@ fn destination(url: &Url, reading: Reading) -> Option<HeaderValue> {
 
 /// The address of the file that gets the name where a server reads it the other way than it is
 /// written for; `None` where both are the same.
-fn misread(url: &Address, reading: Reading) -> Option<Address> {
+fn misread(url: &Address, reading: DestinationReading) -> Option<Address> {
     let path = url.to_http()?.path();
     let other = match reading {
-        Reading::Decoded => path.replace('%', "%25"),
-        Reading::Verbatim => {
+        DestinationReading::Decoded => path.replace('%', "%25"),
+        DestinationReading::Verbatim => {
             let decoded = percent_decode_str(path).collect::<Vec<u8>>();
             let has_escapes = percent_decode(&decoded).count() != decoded.len();
             if !has_escapes {
@@ -216,11 +222,16 @@ mod tests {
         };
         let some = |text: &str| Some(text.to_owned());
         for (text, reading, sent, other) in [
-            ("http://u:p@h/a%20b?k=v", Reading::Decoded, "/a%20b?k=v", some("/a%2520b?k=v")),
-            ("http://h/a%20b", Reading::Verbatim, "/a b", None),
-            ("http://h/a%2541 b", Reading::Verbatim, "/a%41 b", some("/a%41%20b")),
-            ("http://h/ab", Reading::Decoded, "/ab", None),
-            ("http://h/%C3%A9", Reading::Verbatim, "/é?x=", None),
+            (
+                "http://u:p@h/a%20b?k=v",
+                DestinationReading::Decoded,
+                "/a%20b?k=v",
+                some("/a%2520b?k=v"),
+            ),
+            ("http://h/a%20b", DestinationReading::Verbatim, "/a b", None),
+            ("http://h/a%2541 b", DestinationReading::Verbatim, "/a%41 b", some("/a%41%20b")),
+            ("http://h/ab", DestinationReading::Decoded, "/ab", None),
+            ("http://h/%C3%A9", DestinationReading::Verbatim, "/é?x=", None),
         ] {
             let other = other.map(|path| match text.contains('@') {
                 true => format!("http://u:p@h{path}"),

@@ -1,4 +1,4 @@
-//! Where ROOT's grammar divides a row of comparisons, sums and shifts.
+//! The division of a row of comparisons, sums and shifts, in ROOT's grammar.
 //!
 //! It looks for the first `<`, `>`, `<=` and so on, and for the last `+` and `-`; the part is then
 //! divided where the one is that binds the least. A `<=` hides the `<` before it, and a `<<` those

@@ -141,7 +141,9 @@ impl IndexParts {
     }
 
     fn all_or_none(&self) -> Result<()> {
-        let (Some(lacking), Some(_)) = (&self.lacking, &self.joined) else { return Ok(()) };
+        let Some(lacking) = self.lacking.as_ref().filter(|_| self.joined.is_some()) else {
+            return Ok(());
+        };
         let message = "some files of a chain have an index, and this one has none";
         let error = Error::new(ErrorKind::Unsupported, message).with_url(&**lacking);
         Err(error.with_advice("give its tree an index (TTree::BuildIndex), or leave the file out"))
