@@ -57,7 +57,8 @@ pub(super) fn split(tokens: &[Token]) -> Result<Option<(Operator, usize)>, Strin
             ")" | "]" => depth = depth.saturating_sub(1),
             _ if depth > 0 => {}
             "<" => {
-                if less.alone(at) && is_template(&tokens[at + 1..]) {
+                let is_first = less.alone(at);
+                if is_first && is_template(&tokens[at + 1..]) {
                     return Err("has \"<\" and \">\", which ROOT takes for a template".to_owned());
                 }
             }
