@@ -354,8 +354,8 @@ impl Writing {
     fn note_confirmed(&mut self) {
         for at in 0..self.sent.len() {
             let PieceState::Pending(outlook) = &mut self.sent[at].state else { continue };
-            // Why there will be no answer is heard where the piece is waited for.
-            if let Ok(answer) = outlook.try_recv() {
+            // A connection that was lost is an answer, too, which counts where it is waited for.
+            if let Some(answer) = self.asking.reply_now(outlook) {
                 self.note_answer(at, answer.map(drop));
             }
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mutex::Mutex;
+use tokio::sync::oneshot::error::TryRecvError;
 use tokio::sync::{mpsc, oneshot};
 use xrootd::client::{Answer, Client, Event, FileId, RequestId};
 use xrootd::error::{RequestError, ServerError};
@@ -158,6 +159,15 @@ impl Asking {
         match outlook.await {
             Ok(reply) => reply,
             Err(_) => Err(RequestFailure::Lost(self.lost())),
+        }
+    }
+
+    /// The outcome of a request, where it is there already: it must not be waited for then.
+    pub fn reply_now(&self, outlook: &mut Outlook) -> Option<Answered<Reply>> {
+        match outlook.try_recv() {
+            Ok(reply) => Some(reply),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Closed) => Some(Err(RequestFailure::Lost(self.lost()))),
         }
     }
 

@@ -119,7 +119,7 @@ async fn bytes_travel_on_further_connections_where_one_is_slow() {
     let Some(connections) = written(Slow::new(usize::MAX, None), Config::default()).await else {
         return;
     };
-    assert_eq!(connections, 13);
+    assert_eq!(connections, 16);
     let one = Config { connections_max: 1, ..Config::default() };
     assert_eq!(written(Slow::new(usize::MAX, None), one).await, Some(1));
 }
@@ -127,7 +127,7 @@ async fn bytes_travel_on_further_connections_where_one_is_slow() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn further_connections_that_are_refused_cost_nothing() {
     let Some(connections) = written(Slow::new(1, None), Config::default()).await else { return };
-    assert_eq!(connections, 13);
+    assert_eq!(connections, 16);
 }
 
 /// The client does not know which of its bytes the server has, and opens the file again.
