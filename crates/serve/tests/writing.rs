@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
@@ -185,6 +186,11 @@ fn beyond_this_machine_a_writable_server_wants_to_know_who_writes() {
 fn after_a_failed_write_a_close_publishes_nothing() {
     let (folder, server) = served(true);
     fs::write(folder.path().join("old"), "before").unwrap();
+    // Most file systems have no file that is as long.
+    let far = 1 << 60;
+    if tempfile::tempfile_in(folder.path()).unwrap().write_at(b"x", far).is_ok() {
+        return println!("SKIPPED: files of this file system may have any length");
+    }
     for (name, options) in [
         ("new", OpenOptions::NEW | OpenOptions::UPDATE),
         ("old", OpenOptions::DELETE | OpenOptions::UPDATE),
@@ -203,8 +209,7 @@ fn after_a_failed_write_a_close_publishes_nothing() {
             &login("failing").frame(StreamId(1)),
             &open.frame(StreamId(2)),
             &write(0, b"first").frame(StreamId(3)),
-            // No file is as long.
-            &write(i64::MAX as u64 - 2, b"far away").frame(StreamId(4)),
+            &write(far, b"far away").frame(StreamId(4)),
             &write(5, b"last").frame(StreamId(5)),
             &close.frame(StreamId(6)),
         ];
