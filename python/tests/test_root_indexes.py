@@ -104,7 +104,7 @@ def test_merges_and_skims_have_the_index_of_all_entries(tmp_path: Path) -> None:
         (("a.root", "without.root"), "g: its index is left out, as some inputs have none"),
         (("without.root", "b.root"), "g: its index is left out, as some inputs have none"),
         (("a.root", "other.root"), "t: its index is left out, as the inputs have indexes of other"),
-        (("a.root", "a.root"), "g: its index is left out, as (0, -18) is in more than one input"),
+        (("a.root", "a.root"), "g: its index is left out, as (1, -18) is in more than one input"),
     ],
 )
 def test_a_note_says_why_an_index_is_left_out(
