@@ -41,22 +41,25 @@ impl Drop for Process {
     }
 }
 
-/// A port that is free, and no other test's. It lies below those that the system gives to the near
-/// ends of connections: one of these could be taken again before the server listens.
+/// A port that is free, and that no other test of this process gets: a server that a test starts
+/// again finds its port free. It lies below those that the system gives to the near ends of
+/// connections: one of these could be taken before the server listens.
 pub fn free_port() -> u16 {
+    const PORTS: u16 = 400;
     static TAKEN: AtomicU16 = AtomicU16::new(0);
-    let first = 20_000 + (std::process::id() % 100) as u16 * 100;
-    (0..100)
-        .map(|_| first + TAKEN.fetch_add(1, Ordering::Relaxed) % 100)
+    let first = 20_000 + (std::process::id() % 30) as u16 * PORTS;
+    std::iter::repeat_with(|| TAKEN.fetch_add(1, Ordering::Relaxed))
+        .take_while(|taken| *taken < PORTS)
+        .map(|taken| first + taken)
         .find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
-        .expect("a free port among a hundred")
+        .expect("a port that no test has had")
 }
 
 /// Starts a command and waits until its port answers, if it has one; `None`, loudly, where the
 /// command does not exist.
 pub fn start(command: &mut Command, port: Option<u16>) -> Option<Process> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let child =
+    let mut child =
         match command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn() {
             Ok(child) => Process(child),
             Err(error) => {
@@ -65,13 +68,16 @@ pub fn start(command: &mut Command, port: Option<u16>) -> Option<Process> {
             }
         };
     let Some(port) = port else { return Some(child) };
-    for _ in 0..200 {
+    for _ in 0..1200 {
         if TcpStream::connect(("127.0.0.1", port)).is_ok() {
             return Some(child);
         }
+        if let Ok(Some(status)) = child.0.try_wait() {
+            panic!("{name} ended ({status}) before it listened on port {port}");
+        }
         std::thread::sleep(Duration::from_millis(50));
     }
-    panic!("{name} does not listen on port {port} after 10 s");
+    panic!("{name} does not listen on port {port} after 60 s");
 }
 
 async fn conforms(port: u16) {
