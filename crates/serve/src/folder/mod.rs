@@ -15,7 +15,7 @@ use remote::source::FileInfo;
 use remote::{Algorithm, Checksum, Hasher};
 
 use self::changes::{Claims, Writing};
-use self::paths::{Folder, Listed, MayRead};
+use self::paths::{Folder, Listed, PathCheck};
 use super::access::ServedPlace;
 use super::clients::{Client, FilePlace};
 use super::guest::Guest;
@@ -131,7 +131,7 @@ impl FolderFiles {
         &self,
         guest: &Guest,
         path: impl AsRef<Path>,
-        look: impl FnOnce(&Folder, &Path, MayRead<'_>) -> io::Result<T> + Send + 'static,
+        look: impl FnOnce(&Folder, &Path, PathCheck<'_>) -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
         let FolderFiles { folder, rules_name, .. } = self.clone();
         let path = path.as_ref().to_owned();
@@ -177,7 +177,7 @@ impl FolderFiles {
     /// leads.
     pub async fn open(&self, guest: &Guest, path: impl AsRef<Path>) -> io::Result<FolderFile> {
         let place = guest.client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
-        let open = move |folder: &Folder, path: &Path, may: MayRead<'_>| {
+        let open = move |folder: &Folder, path: &Path, may: PathCheck<'_>| {
             let (file, stat) = folder.open(path, may)?;
             let handle = OpenHandle { file, writing: None, _place: place };
             Ok(FolderFile { file: Arc::new(handle), stat })
@@ -254,7 +254,7 @@ impl FolderFiles {
     /// As for [`open`](Self::open); `NotADirectory`.
     pub async fn list(&self, guest: &Guest, path: impl AsRef<Path>) -> io::Result<Listing> {
         let place = guest.client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
-        let list = move |folder: &Folder, path: &Path, may: MayRead<'_>| {
+        let list = move |folder: &Folder, path: &Path, may: PathCheck<'_>| {
             Ok(Listing { listed: folder.list(path, may)?, _place: place })
         };
         self.look(guest, path, list).await
@@ -273,7 +273,7 @@ impl FolderFiles {
         room: usize,
         text_bytes: impl Fn(usize) -> usize + Send + 'static,
     ) -> io::Result<(Vec<Entry>, Option<Listing>)> {
-        let names = move |folder: &Folder, _: &Path, may: MayRead<'_>| {
+        let names = move |folder: &Folder, _: &Path, may: PathCheck<'_>| {
             let (entries, more) = listing.listed.next(folder, may, room, text_bytes)?;
             Ok((entries, more.then_some(listing)))
         };

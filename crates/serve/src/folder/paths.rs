@@ -14,7 +14,7 @@ use remote::source::local::info_in;
 use rustix::io::Errno;
 
 /// Whether a client may read at a path below the folder.
-pub type MayRead<'a> = &'a dyn Fn(&Path) -> io::Result<()>;
+pub type PathCheck<'a> = &'a dyn Fn(&Path) -> io::Result<()>;
 
 /// A folder, its files readable by clients as far as each may.
 #[derive(Debug)]
@@ -127,7 +127,7 @@ impl Folder {
     ///
     /// # Errors
     /// As [`resolve`](Self::resolve); those of `may`, which say nothing of whether it exists.
-    fn readable(&self, path: &Path, may: MayRead<'_>) -> io::Result<PathBuf> {
+    fn readable(&self, path: &Path, may: PathCheck<'_>) -> io::Result<PathBuf> {
         may(path)?;
         match self.resolve(path) {
             Ok(real) => may(self.below(&real)).map(|()| real),
@@ -162,7 +162,7 @@ impl Folder {
     ///
     /// # Errors
     /// As for [`open`](Self::open).
-    pub fn inside(&self, path: &Path, may: MayRead<'_>) -> io::Result<PathBuf> {
+    pub fn inside(&self, path: &Path, may: PathCheck<'_>) -> io::Result<PathBuf> {
         let inside = path.strip_prefix(&self.root).map_err(|_| io::ErrorKind::PermissionDenied)?;
         self.readable(inside, may)?;
         Ok(inside.to_owned())
@@ -172,7 +172,7 @@ impl Folder {
     ///
     /// # Errors
     /// As for [`open`](Self::open); `Unsupported` for a path that is no text.
-    pub fn real_file(&self, path: &Path, may: MayRead<'_>) -> io::Result<(String, FileInfo)> {
+    pub fn real_file(&self, path: &Path, may: PathCheck<'_>) -> io::Result<(String, FileInfo)> {
         let real = self.readable(path, may)?;
         match fs::metadata(&real)? {
             kind if kind.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
@@ -206,7 +206,7 @@ impl Folder {
     ///
     /// # Errors
     /// As for [`open`](Self::open); folders are fine.
-    pub fn stat(&self, path: &Path, may: MayRead<'_>) -> io::Result<Stat> {
+    pub fn stat(&self, path: &Path, may: PathCheck<'_>) -> io::Result<Stat> {
         Ok(Stat::of(&fs::metadata(self.readable(path, may)?)?))
     }
 
@@ -215,7 +215,7 @@ impl Folder {
     /// # Errors
     /// `NotFound`, `PermissionDenied`, `IsADirectory`; `Unsupported` for devices, pipes and
     /// sockets; where the client may not read it.
-    pub fn open(&self, path: &Path, may: MayRead<'_>) -> io::Result<(File, Stat)> {
+    pub fn open(&self, path: &Path, may: PathCheck<'_>) -> io::Result<(File, Stat)> {
         let real = self.readable(path, may)?;
         let kind = fs::metadata(&real)?;
         if kind.is_dir() {
@@ -234,14 +234,14 @@ impl Folder {
     ///
     /// # Errors
     /// As for [`open`](Self::open); `NotADirectory`.
-    pub fn list(&self, asked: &Path, may: MayRead<'_>) -> io::Result<Listed> {
+    pub fn list(&self, asked: &Path, may: PathCheck<'_>) -> io::Result<Listed> {
         let path = self.readable(asked, may)?;
         let entries = fs::read_dir(&path)?;
         Ok(Listed { asked: asked.to_owned(), path, entries })
     }
 
     /// One entry as a client sees it: files and folders that it can open here.
-    fn entry(&self, listed: &Listed, entry: &DirEntry, may: MayRead<'_>) -> Option<Entry> {
+    fn entry(&self, listed: &Listed, entry: &DirEntry, may: PathCheck<'_>) -> Option<Entry> {
         let name = entry.file_name();
         if !self.hidden && name.as_bytes().starts_with(b".") {
             return None;
@@ -271,7 +271,7 @@ impl Listed {
     pub fn next(
         &mut self,
         folder: &Folder,
-        may: MayRead<'_>,
+        may: PathCheck<'_>,
         room: usize,
         text_bytes: impl Fn(usize) -> usize,
     ) -> io::Result<(Vec<Entry>, bool)> {
@@ -321,7 +321,7 @@ mod tests {
 
     use super::*;
 
-    const ALL: MayRead<'static> = &|_| Ok(());
+    const ALL: PathCheck<'static> = &|_| Ok(());
 
     fn folder() -> (tempfile::TempDir, Folder) {
         let top = tempfile::tempdir().unwrap();
@@ -480,7 +480,7 @@ mod tests {
         ] {
             symlink(target, inside.join(link)).unwrap();
         }
-        let may: MayRead<'_> = &|path| match path.strip_prefix("/").unwrap_or(path) {
+        let may: PathCheck<'_> = &|path| match path.strip_prefix("/").unwrap_or(path) {
             path if path.starts_with("public") => Ok(()),
             _ => Err(io::Error::other("denied")),
         };
