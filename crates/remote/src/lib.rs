@@ -252,7 +252,8 @@ impl Remote {
         }
         let left: u64 = missing().iter().map(|piece| piece.end - piece.start).sum();
         if left > 0 {
-            cache.check_room(left).map_err(|error| error.with_url(file.url()))?;
+            let origin = file.cached_origin();
+            cache.check_room(&origin, left).map_err(|error| error.with_url(file.url()))?;
             let text = format!("{} of it could not be written to the cache", report::size(left));
             return Err(Error::new(ErrorKind::Io, text)
                 .with_url(file.url())

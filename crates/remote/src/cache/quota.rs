@@ -22,6 +22,8 @@ use super::segment::UNFINISHED;
 use crate::address::Address;
 use crate::charges::{Charges, QUOTAS_MAX};
 use crate::disk;
+use crate::error::{Error, ErrorKind, Result};
+use crate::report::size;
 
 /// Quotas that the file names at the most: also such that the settings no longer have.
 const NAMED_MAX: usize = 2 * QUOTAS_MAX;
@@ -52,6 +54,20 @@ impl QuotaPlace {
     /// Whether the file at an address is one of them.
     pub fn has(&self, address: &Address) -> bool {
         (self.0)(address)
+    }
+}
+
+impl CacheQuota {
+    /// `LimitReached` where a quota with so many bytes has no room for more of them.
+    pub(super) fn check_room(&self, taken: u64, bytes: u64) -> Result<()> {
+        let CacheQuota { name, bytes_max, .. } = self;
+        if taken.saturating_add(bytes) <= *bytes_max {
+            return Ok(());
+        }
+        let [bytes, most, taken] = [bytes, *bytes_max, taken].map(size);
+        let text = format!("the quota {name} has no room for {bytes}: of {most} it has {taken}");
+        Err(Error::new(ErrorKind::LimitReached, text)
+            .with_advice("let the quota have more bytes, or end pins (`farroot cache unpin`)"))
     }
 }
 
@@ -207,7 +223,7 @@ mod tests {
         let asked = |of_identity| AskedCharges { of_place: place, of_identity };
         assert_eq!(decided(None, asked(alice)), Charges::of([0, 1]));
         assert_eq!(decided(Some(alice), asked(bob)), Charges::of([0, 1]));
-        // Of before there were quotas: nobody has paid, and nobody pays.
+        // A content that was cached before the cache had quotas is charged to no identity.
         assert_eq!(decided(Some(Charges::default()), asked(bob)), place);
         assert_eq!(decided(None, AskedCharges::default()), Charges::default());
         assert!(Charges::of([127]).has(127) && Charges::of([128]).is_empty());

@@ -10,6 +10,7 @@ use data_encoding::HEXLOWER;
 
 use super::content::{lock_shared, make_folder};
 use super::disks::DiskNumber;
+use super::evict::{Held, LimitScope};
 use super::format::ContentId;
 use super::names::replica_content;
 use super::quota::decided;
@@ -23,7 +24,6 @@ use crate::clock::seconds_since_1970;
 use crate::disk::FolderEntry;
 use crate::error::{Error, ErrorKind, Result};
 use crate::origin::FileOrigin;
-use crate::report::size;
 use crate::source::FileInfo;
 
 /// A replica that can be read. Dropping it lets it be evicted.
@@ -113,7 +113,7 @@ impl Cache {
             Error::new(ErrorKind::Unsupported, text)
         })?;
         let (disk, data) = self.roomiest()?;
-        let charges = self.replica_charges(origin);
+        let charges = self.file_charges(origin);
         self.make_room(&data, bytes, charges)?;
         let folder = place::content_folder(&data, &id);
         let begin = || -> io::Result<(File, File)> {
@@ -133,8 +133,8 @@ impl Cache {
         Ok(ReplicaDraft { path, folder, disk, id, of, charges, _making: making, _lock: lock })
     }
 
-    /// A replica has the charges of its file, as far as bytes of that are cached.
-    fn replica_charges(&self, origin: &FileOrigin) -> Charges {
+    /// The charges of a file: those of its bytes that are cached, if any are.
+    fn file_charges(&self, origin: &FileOrigin) -> Charges {
         let name = self.inner.names.find(&origin.key(None));
         let kept = name.and_then(|name| {
             let contents = [name.content, recompressed_id(&name.content)];
@@ -201,15 +201,7 @@ impl Cache {
             let Some(quota) = quotas.all().get(at) else { continue };
             let limit = (at, quota.bytes_max.saturating_sub(bytes));
             let taken = room::shrink_quota(&data, quotas, limit, &self.inner.counting);
-            if taken + bytes > quota.bytes_max {
-                let name = &quota.name;
-                let [bytes, most, taken] = [bytes, quota.bytes_max, taken].map(size);
-                let text =
-                    format!("the quota {name} has no room for {bytes}: of {most} it has {taken}");
-                return Err(Error::new(ErrorKind::LimitReached, text).with_advice(
-                    "let the quota have more bytes, or end pins (`farroot cache unpin`)",
-                ));
-            }
+            quota.check_room(taken, bytes)?;
         }
         Ok(())
     }
@@ -223,22 +215,21 @@ impl Cache {
         if space.has(bytes) { Ok(()) } else { Err(space.no_room(bytes)) }
     }
 
-    /// `LimitReached` where reads of so many bytes are not cached, for lack of room. Blocks.
-    pub(crate) fn check_room(&self, bytes: u64) -> Result<()> {
+    /// `LimitReached` where reads of so many bytes of a file are not cached, for lack of room on
+    /// the disks or in one of its quotas. Blocks.
+    pub(crate) fn check_room(&self, origin: &FileOrigin, bytes: u64) -> Result<()> {
         let (_, data) = self.roomiest()?;
         let config = &self.inner.config;
         let space = room::space_of(&data, config);
         if !space.has(bytes.max(space::step(config))) {
             return Err(space.no_room(bytes));
         }
-        match self.inner.quotas.all().is_empty() {
-            true => Ok(()),
-            false => {
-                let text = format!("the cache has no room for {}: a quota is full", size(bytes));
-                let advice = "`farroot cache stat` shows the quotas; let one have more bytes";
-                Err(Error::new(ErrorKind::LimitReached, text).with_advice(advice))
-            }
+        let held: Vec<Held> = self.segments().into_iter().map(|found| found.held).collect();
+        for at in self.file_charges(origin).positions() {
+            let Some(quota) = self.inner.quotas.all().get(at) else { continue };
+            quota.check_room(LimitScope::Quota(at).bytes(&held), bytes)?;
         }
+        Ok(())
     }
 }
 

@@ -319,7 +319,14 @@ impl Rooms {
             room.free = Some(space.room());
         }
         let mut state = load(&data);
-        let budgets = self.budgets(number, new, &found, &state);
+        let mut budgets = self.quota_budgets(new, &found);
+        budgets.push(Budget {
+            scope: LimitScope::Disk(number),
+            bytes_max: self.config.bytes_max,
+            wanted: new.bytes.max(space::step(&self.config)),
+            lacking: space.under_floor(),
+            hand: hand(LimitScope::Disk(number), &found, &state.hand),
+        });
         let is_admitted_as_it_is = budgets.iter().all(|budget| budget.needed(&held) == 0);
         if is_admitted_as_it_is {
             self.grant(&budgets);
@@ -392,19 +399,9 @@ impl Rooms {
         found
     }
 
-    /// The limits that new bytes have to respect: those of their quotas, and that of the disk.
-    fn budgets(
-        &self,
-        number: DiskNumber,
-        new: BytesToCome<'_>,
-        found: &[Found],
-        state: &State,
-    ) -> Vec<Budget> {
+    /// The limits of the quotas of new bytes.
+    fn quota_budgets(&self, new: BytesToCome<'_>, found: &[Found]) -> Vec<Budget> {
         let step = space::step(&self.config);
-        let hand = |scope: LimitScope, behind: &(u64, String)| {
-            let own = found.iter().filter(|found| scope.has(&found.held));
-            own.filter(|found| found.place() <= *behind).count()
-        };
         let mut budgets = Vec::new();
         for at in new.charges.positions() {
             let quota = self.quotas.all().get(at).zip(self.quota_rooms.get(at));
@@ -412,21 +409,12 @@ impl Rooms {
             let scope = LimitScope::Quota(at);
             let own = found.iter().map(|found| &found.held).filter(|held| scope.has(held));
             let left = quota.bytes_max.saturating_sub(own.map(|held| held.bytes).sum());
-            // Nothing goes for bytes that nobody has.
+            // No segment goes for bytes that no reader has brought in.
             let wanted = new.bytes.max(step.min(quota.bytes_max / 16).min(left));
-            let hand = hand(scope, &room.hand);
+            let hand = hand(scope, found, &room.hand);
             let bytes_max = quota.bytes_max;
             budgets.push(Budget { scope, bytes_max, wanted, lacking: 0, hand });
         }
-        let data = self.rooms.get(&number).map_or(Path::new(""), |room| &room.data);
-        let scope = LimitScope::Disk(number);
-        budgets.push(Budget {
-            scope,
-            bytes_max: self.config.bytes_max,
-            wanted: new.bytes.max(step),
-            lacking: DiskSpace::new(data, &self.config, 0).under_floor(),
-            hand: hand(scope, &state.hand),
-        });
         budgets
     }
 
@@ -489,7 +477,7 @@ impl Rooms {
                 *state.refused.entry(hash.clone()).or_default() += refused;
             }
         }
-        // Of quotas that the settings no longer have nobody asks.
+        // No reader asks for figures of quotas that the settings no longer have.
         state.refused.retain(|hash, _| self.quotas.hashes().contains(hash));
         save(data, &state);
     }
@@ -524,6 +512,12 @@ impl CacheDiskRoom {
         self.granted = self.granted.saturating_sub(bytes);
         self.free = self.free.map(|free| free.saturating_sub(bytes));
     }
+}
+
+/// How many segments of a limit are not behind the place where its hand stands.
+fn hand(scope: LimitScope, found: &[Found], behind: &(u64, String)) -> usize {
+    let own = found.iter().filter(|found| scope.has(&found.held));
+    own.filter(|found| found.place() <= *behind).count()
 }
 
 /// How much room a disk has.

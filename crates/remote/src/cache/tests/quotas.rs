@@ -71,7 +71,10 @@ fn a_full_quota_evicts_what_is_charged_to_it() {
     assert_eq!(used(&cache)[ALICE], taken, "charges outlive a restart");
     assert!(cache.totals().quotas[ALICE].refused_bytes >= refused);
     fill(&cache, TWO, Charges::default(), 3..4);
-    assert!(used(&cache)[ALICE] > taken, "also of further bytes of hers, whoever reads them");
+    assert!(
+        used(&cache)[ALICE] > taken,
+        "further bytes of her file are charged to her, also where bob reads them"
+    );
 }
 
 #[test]
