@@ -35,6 +35,26 @@ impl TreeIndex {
         u64::try_from(self.entries[at]).ok().filter(|_| found)
     }
 
+    /// An index of the same numbers without any pairs.
+    #[must_use]
+    pub fn without_pairs(&self) -> TreeIndex {
+        let TreeIndex { major_name, minor_name, .. } = self;
+        let [major, minor, entries] = [const { Vec::new() }; 3];
+        TreeIndex {
+            major_name: major_name.clone(),
+            minor_name: minor_name.clone(),
+            major,
+            minor,
+            entries,
+        }
+    }
+
+    /// An entry that a tree of so many entries lacks, where the index names one.
+    pub fn lacking(&self, entries: u64) -> Option<i64> {
+        let is_there = |entry: &i64| u64::try_from(*entry).is_ok_and(|entry| entry < entries);
+        self.entries.iter().find(|entry| !is_there(entry)).copied()
+    }
+
     /// Adds the pairs of another tree whose entries begin at `first`; it is then to be sorted.
     /// False, and nothing is added, where that has an index of other numbers.
     #[must_use]

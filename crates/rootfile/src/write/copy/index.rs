@@ -56,13 +56,11 @@ impl PartIndex {
                 return PartIndex::Unusable(format!("that of one cannot be read: {error}"));
             }
         };
-        let is_there = |entry: &i64| u64::try_from(*entry).is_ok_and(|at| at < tree.entries);
-        if !index.entries.iter().all(is_there) {
+        if index.lacking(tree.entries).is_some() {
             return PartIndex::Unusable("that of one names entries that the tree lacks".into());
         }
         let Some(survivors) = survivors else { return PartIndex::Has((**index).clone()) };
-        let mut left =
-            TreeIndex { major: vec![], minor: vec![], entries: vec![], ..(**index).clone() };
+        let mut left = index.without_pairs();
         for (at, entry) in index.entries.iter().enumerate() {
             if let Some(place) = survivors.place(*entry as u64) {
                 left.major.push(index.major[at]);

@@ -118,14 +118,11 @@ impl IndexParts {
             }
             return self.all_or_none();
         };
-        let is_there = |entry: &i64| u64::try_from(*entry).is_ok_and(|entry| entry < count);
-        if let Some(entry) = part.entries.iter().find(|entry| !is_there(entry)) {
+        if let Some(entry) = part.lacking(count) {
             let message = format!("the index of {} names entry {entry}", table.path());
             return Err(Error::new(ErrorKind::Corrupt, message).with_url(url));
         }
-        let nothing =
-            || TreeIndex { major: vec![], minor: vec![], entries: vec![], ..(*part).clone() };
-        let joined = self.joined.get_or_insert_with(nothing);
+        let joined = self.joined.get_or_insert_with(|| part.without_pairs());
         if !joined.append(&part, first) {
             let TreeIndex { major_name, minor_name, .. } = &*part;
             let message = format!(
