@@ -43,9 +43,23 @@ pub struct RuleTable {
 /// # Errors
 /// A text that names the file, the line and the fault.
 pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
-    let named = |why: String| format!("{}: {why}", path.display());
-    let text = fs::read_to_string(path).map_err(|error| named(error.to_string()))?;
-    toml::from_str(&text).map_err(|error| named(error.to_string()))
+    parse_toml(path, &toml_text(path)?)
+}
+
+/// The text of a file.
+///
+/// # Errors
+/// A text that names the file.
+pub fn toml_text(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Reads the text of a file.
+///
+/// # Errors
+/// A text that names the file, the line and the fault.
+pub fn parse_toml<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, String> {
+    toml::from_str(text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 impl AccessFile {

@@ -11,7 +11,7 @@ use remote::settings::Setting;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::access::{IssuerTable, RuleTable, read_toml};
+use crate::access::{IssuerTable, RuleTable, parse_toml, toml_text};
 use crate::log::LogFormat;
 use crate::quotas::QuotaTable;
 
@@ -161,7 +161,9 @@ impl SiteFile {
     /// # Errors
     /// A text that names the file, the line and the fault.
     pub fn read(path: &Path) -> Result<SiteFile, String> {
-        Ok(SiteFile { path: path.to_owned(), written: read_toml(path)?, ..read_toml(path)? })
+        let text = toml_text(path)?;
+        let written = parse_toml(path, &text)?;
+        Ok(SiteFile { path: path.to_owned(), written, ..parse_toml(path, &text)? })
     }
 
     /// The keys whose values differ from those of a proxy that has started with another content of
