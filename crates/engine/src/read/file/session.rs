@@ -19,7 +19,7 @@ pub(crate) struct Session {
     earlier: EarlierFiles,
     /// Which files may be opened; `None` where all may.
     gate: Option<Arc<dyn Gate>>,
-    /// The quotas of the cache of whoever reads.
+    /// The quotas that the reader's cached bytes are charged to.
     charges: Charges,
 }
 

@@ -98,7 +98,7 @@ pub(crate) fn check_same(
         let message = match own {
             Some(own) if own != *formula => format!("the alias {name:?} is {own:?} here"),
             None => format!("there is no alias {name:?} here"),
-            Some(_) if formula.contains("Entries$") => {
+            Some(_) if Formula::parse_in(formula, Grammar::Root)?.counts_all_entries() => {
                 format!("the alias {name:?}, {formula:?}, is another number in each file")
             }
             Some(_) => continue,

@@ -112,6 +112,11 @@ impl Formula {
         self.root.any(&|node| matches!(node, Node::Apply("@Entry$" | "@Entries$", _)))
     }
 
+    /// Whether the number of all entries is in it.
+    pub fn counts_all_entries(&self) -> bool {
+        self.root.any(&|node| matches!(node, Node::Apply("@Entries$", _)))
+    }
+
     /// A program that has a column of its own for each name.
     fn of_columns(text: &str) -> Result<Program> {
         let formula = Formula::parse(text)?;

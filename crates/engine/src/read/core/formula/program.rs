@@ -76,7 +76,7 @@ impl Program {
         Ok(Program { formula, meanings, depth, total: None })
     }
 
-    /// The same in a table of so many entries, also where whoever computes it does not say so.
+    /// The same in a table of so many entries, which a caller need not name again.
     #[must_use]
     pub fn of_entries(self, total: u64) -> Program {
         Program { total: Some(total), ..self }
