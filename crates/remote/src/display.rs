@@ -87,7 +87,7 @@ pub(crate) fn shown_address(text: &str) -> String {
         None => (rest, None),
     };
     let query = query.map(|query| {
-        // Nobody has written those of this library, which say how a call reads.
+        // The library has added its own parameters, which say how a call reads.
         let written = query.split('&').filter(|part| !part.starts_with(OWN_PARAMETERS));
         let parts: Vec<String> = written.map(shown_parameter).collect();
         parts.join("&")

@@ -38,7 +38,7 @@ pub fn quota_of_files(path: &str, bytes_max: u64) -> Result<CacheQuota, String> 
     Ok(CacheQuota { name: folder.to_owned(), bytes_max, place: Some(QuotaPlace::new(has)) })
 }
 
-/// A quota of the bytes that somebody brings in: `user:NAME`, `group:ISSUER:/GROUP` or
+/// A quota of the bytes that a reader brings in: `user:NAME`, `group:ISSUER:/GROUP` or
 /// `subject:ISSUER:NAME`, as a rule lists them.
 pub fn quota_of_reader(who: &str, bytes_max: u64) -> CacheQuota {
     CacheQuota { name: who.to_owned(), bytes_max, place: None }

@@ -63,10 +63,11 @@ impl KnownRenaming {
 
     fn learn(&self, url: &Address, change: impl FnOnce(&mut ShownRenaming)) {
         let mut servers = self.servers.lock();
-        if servers.len() >= SERVERS_MAX {
+        let key = url.server_key();
+        if servers.len() >= SERVERS_MAX && !servers.contains_key(&key) {
             servers.clear();
         }
-        change(servers.entry(url.server_key()).or_default());
+        change(servers.entry(key).or_default());
     }
 
     /// Takes what an answer shows.
