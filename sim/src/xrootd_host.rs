@@ -297,7 +297,7 @@ impl Connection {
         while let Some(served) = self.server.poll_event() {
             match served {
                 Served::StartTls { rest } => return Some(Some(rest)),
-                Served::Login(_) => {}
+                Served::Login(_) | Served::WriteRefused { .. } => {}
                 Served::Request { tag, request } => self.take(tag, request, end).await?,
             }
             self.send(end).await;

@@ -42,7 +42,7 @@ fn pings(count: u16) -> Bytes {
 fn waiting(server: &mut Server) -> Vec<Tag> {
     let tag = |served| match served {
         Served::Request { tag, .. } => Some(tag),
-        Served::StartTls { .. } | Served::Login(_) => None,
+        _ => None,
     };
     std::iter::from_fn(|| server.poll_event()).filter_map(tag).collect()
 }

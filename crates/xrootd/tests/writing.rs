@@ -335,6 +335,7 @@ fn a_write_longer_than_the_server_takes_is_refused_and_dropped() {
     let fits = pair.client.write(pair.now, file, 0, contents(1 << 20));
     pair.settle();
     assert!(matches!(end(&pair, long), Event::Failed { .. }));
+    assert_eq!(pair.refused_writes, [Some(Handle::from_slot(0))]);
     assert_eq!(end(&pair, fits), changed(fits));
     assert_eq!(disk.borrow().bytes.len(), 1 << 20);
     let misused = [

@@ -114,9 +114,14 @@ impl Writing {
                 io::ErrorKind::QuotaExceeded => io::ErrorKind::StorageFull.into(),
                 _ => error,
             };
-            self.state.lock().failed.get_or_insert(error.kind());
+            self.note_failure(error.kind());
             error
         })
+    }
+
+    /// The file lacks bytes that its client has sent.
+    pub fn note_failure(&self, kind: io::ErrorKind) {
+        self.state.lock().failed.get_or_insert(kind);
     }
 
     /// Drops a new file that is to have this name, which then gets none; whether it was to have it.

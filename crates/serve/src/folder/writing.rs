@@ -21,6 +21,13 @@ impl FolderFile {
     pub fn is_writable(&self) -> bool {
         self.file.writing.is_some()
     }
+
+    /// Bytes for it have been refused: it will not be finished.
+    pub fn note_refused(&self) {
+        if let Some(writing) = &self.file.writing {
+            writing.note_failure(io::ErrorKind::InvalidInput);
+        }
+    }
 }
 
 impl FolderFiles {

@@ -271,6 +271,7 @@ impl Connection {
                 }
                 Served::StartTls { rest } => self.tls = Some(rest),
                 Served::Request { tag, request } => self.queue.push_back((tag, request)),
+                Served::WriteRefused { handle } => self.opened.note_refused(handle),
             }
         }
         while !self.is_changing

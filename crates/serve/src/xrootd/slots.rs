@@ -6,6 +6,7 @@ use xrootd::message::Request;
 use xrootd::server::Tag;
 
 use crate::files::Opened;
+use crate::folder::FolderFile;
 
 #[derive(Debug, Default)]
 pub struct Slots(Vec<Slot>);
@@ -14,8 +15,15 @@ pub struct Slots(Vec<Slot>);
 enum Slot {
     Free,
     /// With the requests that name its handle, in the order in which they came.
-    Opening(Vec<(Tag, Request)>),
+    Opening(Opening),
     Open(Opened),
+}
+
+#[derive(Debug, Default)]
+struct Opening {
+    waiting: Vec<(Tag, Request)>,
+    /// Bytes for the file have been refused.
+    lacks_bytes: bool,
 }
 
 impl Slots {
@@ -30,7 +38,7 @@ impl Slots {
             }
             None => return None,
         };
-        self.0[slot] = Slot::Opening(Vec::new());
+        self.0[slot] = Slot::Opening(Opening::default());
         Some(Handle::from_slot(u32::try_from(slot).ok()?))
     }
 
@@ -41,8 +49,8 @@ impl Slots {
         let Some(handle) = handles(&request).into_iter().find(is_opening) else {
             return Some((tag, request));
         };
-        if let Some(Slot::Opening(waiting)) = self.0.get_mut(slot_of(handle)) {
-            waiting.push((tag, request));
+        if let Some(Slot::Opening(opening)) = self.0.get_mut(slot_of(handle)) {
+            opening.waiting.push((tag, request));
         }
         None
     }
@@ -50,10 +58,21 @@ impl Slots {
     /// Takes the outcome of an open; returns the requests that have waited for it.
     pub fn settle(&mut self, handle: Handle, file: Option<Opened>) -> Vec<(Tag, Request)> {
         let Some(slot) = self.0.get_mut(slot_of(handle)) else { return Vec::new() };
-        match std::mem::replace(slot, file.map_or(Slot::Free, Slot::Open)) {
-            Slot::Opening(waiting) => waiting,
-            Slot::Free | Slot::Open(_) => Vec::new(),
+        let Slot::Opening(opening) = slot else { return Vec::new() };
+        let Opening { waiting, lacks_bytes } = std::mem::take(opening);
+        *slot = file.map_or(Slot::Free, Slot::Open);
+        if lacks_bytes {
+            slot.note_refused();
         }
+        waiting
+    }
+
+    /// Bytes have been refused of the file that has this handle, or of any of them: those that are
+    /// being written will not be finished.
+    pub fn note_refused(&mut self, handle: Option<Handle>) {
+        let is_meant = |at: usize| handle.is_none_or(|handle| slot_of(handle) == at);
+        let slots = self.0.iter_mut().enumerate();
+        slots.filter(|(at, _)| is_meant(*at)).for_each(|(_, slot)| slot.note_refused());
     }
 
     pub fn get(&self, handle: Handle) -> Option<&Opened> {
@@ -77,6 +96,16 @@ impl Slots {
         match std::mem::replace(slot, Slot::Free) {
             Slot::Open(file) => Some(file),
             Slot::Free | Slot::Opening(_) => None,
+        }
+    }
+}
+
+impl Slot {
+    fn note_refused(&mut self) {
+        match self {
+            Slot::Opening(opening) => opening.lacks_bytes = true,
+            Slot::Open(file) => file.of_folder().into_iter().for_each(FolderFile::note_refused),
+            Slot::Free => {}
         }
     }
 }

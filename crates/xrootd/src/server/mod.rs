@@ -137,6 +137,12 @@ pub enum Served {
     /// To be answered under its tag. A [`Request::Auth`] is accepted by [`Server::answer_done`];
     /// requests behind it wait until it is answered.
     Request { tag: Tag, request: Request },
+    /// A change of an open file has been refused: the file is not as its client wants it. Already
+    /// answered.
+    WriteRefused {
+        /// The file; none where any of those that are open may be meant.
+        handle: Option<Handle>,
+    },
 }
 
 /// A request that waits for its answer.

@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use crate::codec::Fields;
 use crate::error::ErrorCode;
+use crate::header::RequestHeader;
 use crate::message::readv::Segment;
 use crate::message::{Message, Open, Request};
 
@@ -66,6 +67,20 @@ pub fn names_path(code: u16) -> bool {
 /// Whether requests of this code bring bytes for a file, many of them.
 pub fn is_write(code: u16) -> bool {
     matches!(code, WRITE | PGWRITE)
+}
+
+/// Whether a request changes the content of an open file.
+pub fn changes_open_file(head: &RequestHeader) -> bool {
+    match head.code {
+        // A path follows where no open file is meant.
+        TRUNCATE => head.length == 0,
+        code => names_one_file(code) || matches!(code, WRITEV | CLONE | CHKPOINT),
+    }
+}
+
+/// Whether the header of such a request has the open file's handle.
+pub fn names_one_file(code: u16) -> bool {
+    is_write(code) || code == TRUNCATE
 }
 
 /// Whether a body is dropped as it comes: it may be of any size, and nothing here looks at it.

@@ -6,7 +6,7 @@ use super::{Served, ServedTls, Server, ServerConfig, Tag, Waiting, refuse};
 use crate::auth;
 use crate::codec::text;
 use crate::error::{ErrorCode, ProtocolError};
-use crate::header::RequestHeader;
+use crate::header::{Handle, RequestHeader};
 use crate::message::login::LoginAnswer;
 use crate::message::protocol::{ClientFlags, ProtocolAnswer, ServerFlags};
 use crate::message::{Login, Message, Open, Protocol, Request};
@@ -37,12 +37,14 @@ impl Server {
         let limit = self.config.limit_of(head.code);
         if !refuse::is_dropped(head.code, writable) && head.length > limit {
             let text = format!("a request of {} bytes, more than the {limit} allowed", head.length);
+            self.note_refused(head);
             self.answer_error(tag, ErrorCode::ARG_TOO_LONG, &text);
             return Ok(());
         }
         let request = match Request::decode(head, body) {
             Ok(request) => request,
             Err(error) => {
+                self.note_refused(head);
                 self.answer_error(tag, ErrorCode::ARG_INVALID, &error.to_string());
                 return Ok(());
             }
@@ -55,8 +57,23 @@ impl Server {
             return if authenticating { Err(illegal.into()) } else { Ok(()) };
         }
         self.skip = refuse::data_behind(head.code, body);
+        if matches!(request, Request::Unknown { .. }) {
+            self.note_refused(head);
+        }
         self.take_request(tag, request, authenticating);
         Ok(())
+    }
+
+    /// A refused request may have been one to change an open file.
+    fn note_refused(&mut self, head: &RequestHeader) {
+        if self.machine.state() == ServedState::Up
+            && self.config.takes_changes(head.code)
+            && refuse::changes_open_file(head)
+        {
+            let [a, b, c, d, ..] = head.parameters;
+            let handle = refuse::names_one_file(head.code).then_some(Handle([a, b, c, d]));
+            self.events.push_back(Served::WriteRefused { handle });
+        }
     }
 
     /// The step of the session that a request is.

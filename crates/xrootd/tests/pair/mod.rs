@@ -139,6 +139,8 @@ pub struct Pair {
     pub chunk: usize,
     /// The events of the client, and when they came.
     pub log: Vec<(Time, Event)>,
+    /// The files of which the server has refused bytes.
+    pub refused_writes: Vec<Option<Handle>>,
     pub credential_store: CredentialStore,
     /// All that has left on either side, as it was on the wire.
     pub wire: Vec<u8>,
@@ -189,6 +191,7 @@ impl Pair {
             damage: None,
             chunk: usize::MAX,
             log: Vec::new(),
+            refused_writes: Vec::new(),
             credential_store: Box::new(|_, _| Err("there is none".to_owned())),
             wire: Vec::new(),
             tunnels: (None, None),
@@ -234,6 +237,7 @@ impl Pair {
                     self.server_hears(rest);
                 }
                 Served::Login(_) => {}
+                Served::WriteRefused { handle } => self.refused_writes.push(handle),
             }
         }
     }

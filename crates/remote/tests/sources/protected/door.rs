@@ -159,7 +159,7 @@ impl Visit {
                             return None;
                         }
                     }
-                    Served::Login(_) => {}
+                    Served::Login(_) | Served::WriteRefused { .. } => {}
                 }
             }
             self.send(stream).await?;
