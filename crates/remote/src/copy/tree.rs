@@ -186,17 +186,15 @@ fn is_name(name: &str) -> bool {
 struct DiskFolder {
     path: PathBuf,
     below: PathBuf,
-    /// Device and number of each directory above, and of itself.
+    /// Device and number of each directory that it is in, and of itself.
     above: Vec<(u64, u64)>,
 }
 
 fn on_disk(top: &Path) -> Result<Tree> {
     let mut tree = Tree::default();
-    let identity = |there: &Metadata| (there.dev(), there.ino());
-    let there = fs::metadata(top).map_err(|error| failed(top, &error))?;
     let path = top.to_owned();
     let below = PathBuf::new();
-    let above = vec![identity(&there)];
+    let above = those_above(top).map_err(|error| failed(top, &error))?;
     let mut folders = vec![DiskFolder { path, below, above }];
     while let Some(DiskFolder { path, below, above }) = folders.pop() {
         let names = match names_in(&path) {
@@ -224,11 +222,14 @@ fn on_disk(top: &Path) -> Result<Tree> {
                 tree.failed.push(wrong(&path, text));
             } else if above.contains(&identity(&there)) {
                 tree.failed.push(wrong(&path, "the link leads to a directory that it is in"));
-            } else if above.len() > DEPTH_MAX || tree.folders.len() >= FOLDERS_MAX {
+            } else if below.components().count() > DEPTH_MAX || tree.folders.len() >= FOLDERS_MAX {
                 tree.failed.push(wrong(&path, "too many directories within directories"));
             } else {
                 tree.folders.push(below.clone());
-                let above = above.iter().copied().chain([identity(&there)]).collect();
+                // A link leads to a directory that is in others.
+                let is_link = fs::symlink_metadata(&path).is_ok_and(|there| there.is_symlink());
+                let led = if is_link { those_above(&path).unwrap_or_default() } else { Vec::new() };
+                let above = above.iter().copied().chain([identity(&there)]).chain(led).collect();
                 folders.push(DiskFolder { path, below, above });
             }
         }
@@ -236,6 +237,16 @@ fn on_disk(top: &Path) -> Result<Tree> {
     tree.folders.sort();
     tree.files.sort_by(|a, b| a.below.cmp(&b.below));
     Ok(tree)
+}
+
+fn identity(there: &Metadata) -> (u64, u64) {
+    (there.dev(), there.ino())
+}
+
+/// The device and number of a directory and of those that it is in, whatever links lead to it.
+fn those_above(folder: &Path) -> std::io::Result<Vec<(u64, u64)>> {
+    let folder = fs::canonicalize(folder)?;
+    folder.ancestors().map(|above| fs::metadata(above).map(|there| identity(&there))).collect()
 }
 
 impl Tree {
@@ -307,7 +318,7 @@ mod tests {
         };
         let all = names.map(|name| listed(name, kind(name))).to_vec();
         let folders = tree.add(&folder, Path::new("top"), all);
-        assert_eq!(tree.failed.len(), 2, "{:?}", tree.failed);
+        assert_eq!(tree.failed.len(), 3, "{:?}", tree.failed);
         let files: Vec<_> = tree.files.iter().map(|file| &*file.source).collect();
         assert_eq!(files, ["root://h//d/f", "root://h//d/a|"]);
         assert_eq!(folders.len(), 2);
@@ -327,6 +338,8 @@ mod tests {
         symlink(folder.path(), path("a/b/up")).unwrap();
         symlink(path("a/b/c"), path("link")).unwrap();
         symlink("nowhere", path("dangling")).unwrap();
+        // All that is beside the folder was copied, too.
+        symlink("../..", path("a/outside")).unwrap();
         let tree = on_disk(folder.path()).unwrap();
         let files: Vec<_> = tree.files.iter().map(|file| file.below.to_str().unwrap()).collect();
         assert_eq!(files, ["a/.hidden", "a/b/c/f", "g", "link/f"]);

@@ -10,7 +10,7 @@ use std::io;
 #[cfg(target_os = "linux")]
 use std::num::NonZeroU64;
 use std::ops::Range;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -158,8 +158,22 @@ fn open_regular(path: &Path, files: &Mutex<OpenFiles>) -> Result<OpenFile> {
         return Err(Error::new(ErrorKind::Unsupported, "is a device or a pipe, not a file"));
     }
     let file = open_or_make_room(path, files).map_err(|error| Error::from_io(&error))?;
-    let info = info_of(&file)?;
+    let mut info = info_of(&file)?;
+    if info.size == 0 && has_bytes(&file)? {
+        // It may have been written to meanwhile.
+        info = info_of(&file)?;
+        if info.size == 0 {
+            let text = "has bytes, but the system gives its size as 0 (as in /proc and /sys)";
+            return Err(Error::new(ErrorKind::Unsupported, text)
+                .with_advice("copy it to a disk first, with `cat FILE > COPY`"));
+        }
+    }
     Ok(OpenFile { file, info })
+}
+
+fn has_bytes(file: &File) -> Result<bool> {
+    let read = file.read_at(&mut [0], 0).map_err(|error| Error::from_io(&error))?;
+    Ok(read > 0)
 }
 
 /// Opens a file. Where the process has as many open as the system lets it have, `files` give way:
@@ -458,6 +472,13 @@ mod tests {
         let odd = directory.path().join("50% of #1?.root");
         std::fs::write(&odd, b"root").unwrap();
         assert_eq!(kind(&odd), Ok(4));
+        let empty = directory.path().join("empty.root");
+        std::fs::write(&empty, b"").unwrap();
+        assert_eq!(kind(&empty), Ok(0));
+        // A copy of it was empty.
+        if cfg!(target_os = "linux") {
+            assert_eq!(kind(Path::new("/proc/self/status")), Err(ErrorKind::Unsupported));
+        }
     }
 
     /// Regression: merges of more files than a process may have open failed.
