@@ -57,7 +57,7 @@ GROUPS = {
     ),
     "Warnings": (
         *("HiddenAliasWarning", "IgnoredArgumentWarning", "RecoveredWarning", "SettingWarning"),
-        *("SkippedWarning", "UnfinishedWarning", "UnreadableWarning"),
+        *("SkippedWarning", "UnfinishedWarning", "UnreadableWarning", "UploadWarning"),
     ),
     "How branches are read, and containers": (
         *("AsDtype", "AsDtypeInPlace", "AsDouble32", "AsFloat16", "AsJagged", "AsStrings"),

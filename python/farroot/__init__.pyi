@@ -84,6 +84,7 @@ from .errors import UnauthenticatedError as UnauthenticatedError
 from .errors import UnfinishedWarning as UnfinishedWarning
 from .errors import UnreadableWarning as UnreadableWarning
 from .errors import UnsupportedError as UnsupportedError
+from .errors import UploadWarning as UploadWarning
 from .executors import ThreadPoolExecutor as ThreadPoolExecutor
 from .executors import TrivialExecutor as TrivialExecutor
 from .file import Directory as Directory

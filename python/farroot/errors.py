@@ -332,6 +332,15 @@ class SettingWarning(UserWarning):
     """
 
 
+class UploadWarning(UserWarning):
+    """A file was uploaded, but an earlier one was not kept until then, or something is left over.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("error", farroot.UploadWarning)
+    """
+
+
 def warn(message: str, category: type[UserWarning]) -> None:
     """Warns the caller of the package, however deep inside of it this is."""
     warnings.warn(shown(message), category, stacklevel=_depth(sys._getframe(1)) + 2)

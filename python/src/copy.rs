@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use remote::{Checksum, Copied, CopyOptions, Progress};
 
 use crate::error::exception;
-use crate::runtime::{engine, wait};
+use crate::runtime::{engine, wait, warn_of_upload};
 
 /// Source, target, size, bytes from an earlier try, the checksum that was compared, and whether the
 /// file was there already.
@@ -84,7 +84,8 @@ pub fn copy(
             let checksum = file.checksum.map(|checksum| checksum.to_string());
             // No path: of an address it would leave one slash where there are two.
             let target = file.target.into_os_string();
-            let Copied { source, size, resumed, is_same, .. } = file;
+            let Copied { source, size, resumed, is_same, warnings, .. } = file;
+            warn_of_upload(py, &warnings)?;
             let tuple: CopiedTuple = (source, target, size, resumed, checksum, is_same);
             Ok(tuple.into_pyobject(py)?.into_any().unbind())
         }

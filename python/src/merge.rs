@@ -7,7 +7,7 @@ use mutex::Mutex;
 use pyo3::prelude::*;
 
 use crate::error::exception;
-use crate::runtime::{engine, wait};
+use crate::runtime::{engine, wait, warn_of_upload};
 use crate::write::{NumberAndLevel, compression_of};
 
 /// Output, size, inputs, tables, histograms, objects, records, copied bytes, notes and seconds.
@@ -87,6 +87,7 @@ pub fn merge(
     let record = |progress: MergeProgress| *now.lock() = progress;
     let merged = wait(py, &engine, engine.merge(&output, &inputs, &options, &record))?;
     let merged = merged.map_err(|error| exception(py, &error))?;
+    warn_of_upload(py, &merged.written.warnings)?;
     Ok((
         merged.written.address,
         merged.written.size,

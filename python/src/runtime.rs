@@ -101,12 +101,27 @@ fn warn_of_misspelt(py: Python<'_>) -> PyResult<()> {
     if IS_DONE.swap(true, Ordering::Relaxed) {
         return Ok(());
     }
+    let warnings = settings::misspelt(std::env::vars_os().map(|(name, _)| name));
+    warn(py, "SettingWarning", warnings)
+}
+
+/// Python's warnings, of this category of `farroot.errors`.
+fn warn(
+    py: Python<'_>,
+    category: &str,
+    warnings: impl IntoIterator<Item = impl AsRef<str>>,
+) -> PyResult<()> {
     let errors = py.import("farroot.errors")?;
-    let category = errors.getattr("SettingWarning")?;
-    for warning in settings::misspelt(std::env::vars_os().map(|(name, _)| name)) {
-        errors.call_method1("warn", (warning, &category))?;
+    let category = errors.getattr(category)?;
+    for warning in warnings {
+        errors.call_method1("warn", (warning.as_ref(), &category))?;
     }
     Ok(())
+}
+
+/// Those of an upload, see `remote::Written::warnings`.
+pub fn warn_of_upload(py: Python<'_>, warnings: &[String]) -> PyResult<()> {
+    if warnings.is_empty() { Ok(()) } else { warn(py, "UploadWarning", warnings) }
 }
 
 impl State {

@@ -9,7 +9,7 @@ use crate::error::exception;
 use crate::merge::Merging;
 use crate::parquet::PyArrow;
 use crate::parts::TableLocation;
-use crate::runtime::{engine, wait};
+use crate::runtime::{engine, wait, warn_of_upload};
 use crate::write::{NumberAndLevel, compression_of};
 
 /// Numbers of clusters: copied, with some entries taken, left out.
@@ -80,6 +80,7 @@ pub fn skim(
         wait(py, &engine, engine.skim(&target, &places, &options, &record))?
     };
     let skimmed = skimmed.map_err(|error| raised.or(py, &error))?;
+    warn_of_upload(py, &skimmed.written.warnings)?;
     Ok((
         skimmed.written.address,
         skimmed.written.size,

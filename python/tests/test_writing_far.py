@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -82,3 +85,43 @@ def test_an_update_where_the_server_locks_files(far: str, tmp_path: Path) -> Non
         file["t"].extend({"x": [3]})
     farroot.merge(other, url, append=True)
     assert farroot.open(url)["t"]["x"].array().tolist() == [0, 1, 2, 3, 0, 1, 2]
+
+
+class _PutsOnly(SimpleHTTPRequestHandler):
+    """Takes files, and renames none."""
+
+    def do_PUT(self) -> None:
+        path = Path(self.translate_path(self.path))
+        path.write_bytes(self.rfile.read(int(self.headers["Content-Length"])))
+        self.send_response(201)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+
+def test_warnings_of_uploads_are_warnings(folder: Path, several: list[Path]) -> None:
+    """The shell printed them; Python said nothing."""
+    handler = partial(_PutsOnly, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as served:
+        threading.Thread(target=served.serve_forever, daemon=True).start()
+        top = f"http://127.0.0.1:{served.server_address[1]}"
+
+        def written() -> None:
+            with farroot.recreate(f"{top}/written.root") as file:
+                file.mktree("t", {"x": np.arange(3)})
+
+        for upload in (
+            written,
+            lambda: farroot.copy(several[0], f"{top}/copied.root"),
+            lambda: farroot.merge(several, f"{top}/merged.root"),
+            lambda: farroot.skim(f"{several[0]}:events", f"{top}/skimmed.root"),
+        ):
+            with pytest.warns(farroot.UploadWarning, match="renames no files") as told:
+                upload()
+            assert len(told) == 1
+            assert told[0].filename == __file__
+        served.shutdown()
+    names = ["copied.root", "merged.root", "skimmed.root", "written.root"]
+    assert sorted(path.name for path in folder.iterdir()) == names

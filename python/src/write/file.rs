@@ -13,7 +13,7 @@ use super::plain::Columns;
 use super::{Array, WritableObject};
 use crate::error::exception;
 use crate::file::File;
-use crate::runtime::{Owned, engine, invalid, wait};
+use crate::runtime::{Owned, engine, invalid, wait, warn_of_upload};
 
 /// A file that is being written. Dropped without `finish` nothing of it is kept.
 #[pyclass(frozen, module = "farroot._core")]
@@ -206,6 +206,7 @@ impl FileOutput {
         let output = self.last(py)?;
         let report = wait(py, &engine(py)?, output.finish())?;
         let report = report.map_err(|error| exception(py, &error))?;
+        warn_of_upload(py, &report.warnings)?;
         Ok((figures(&report).to_string(), report.to_string()))
     }
 
@@ -312,5 +313,6 @@ fn figures(report: &WriteReport) -> serde_json::Value {
         "waited_for_room_s": report.for_room.as_secs_f64(),
         "waited_for_caller_s": report.for_callers.as_secs_f64(),
         "held_bytes_max": report.held_bytes_max,
+        "warnings": report.warnings,
     })
 }
