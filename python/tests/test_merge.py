@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import awkward as ak
 import numpy as np
 import pytest
 import uproot
@@ -374,3 +375,29 @@ def test_root_reads_what_was_merged(corpus: Path, tmp_path: Path, name: str) -> 
     path = corpus / name
     farroot.merge([path, path], tmp_path / "twice.root")
     by_root(BY_ROOT, path, tmp_path / "twice.root")
+
+
+@pytest.mark.parametrize("order", ["empty first", "empty last", "only empty"])
+def test_texts_of_uproots_trees_without_entries(tmp_path: Path, order: str) -> None:
+    """uproot says only with the first entries that texts have several sizes."""
+    empty, full = tmp_path / "empty.root", tmp_path / "full.root"
+    texts = ["a", "bc", "def"]
+    for path in (empty, full):
+        with uproot.recreate(path) as file:
+            tree = file.mktree("t", {"s": "string", "x": "int32"})
+            if path == full:
+                tree.extend({"s": ak.Array(texts), "x": np.arange(3)})
+    several = {"empty first": [empty, full], "empty last": [full, empty]}.get(order, [empty, empty])
+    expected = texts if full in several else []
+    for options in ({}, {"missing": "union"}, {"recompress": farroot.ZSTD(5)}):
+        output = tmp_path / "merged.root"
+        farroot.merge(several, output, overwrite=True, **options)
+        for _ in range(2):
+            for reader in (farroot, uproot):
+                tree = reader.open(output)["t"]
+                assert tree["s"].array().tolist() == expected
+            # Further ones, behind those.
+            with farroot.update(output) as file:
+                file["t"].extend({"s": texts, "x": np.arange(3)})
+            expected = expected + texts
+        expected = expected[:-6]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -122,3 +124,48 @@ def test_root_reads_what_was_taken(tmp_path: Path, jagged: str) -> None:
     columns = [ak.to_list(ak.Array(COLUMNS[name][0])) for name in names if name != "text"]
     expected = [";".join(str(column[at]) for column in columns) for at in range(0, ENTRIES, 2)]
     assert by_root(BY_ROOT, tmp_path / "out.root").splitlines() == expected
+
+
+@pytest.mark.parametrize("inputs", [1, 2])
+@pytest.mark.parametrize("table", ["t", "n"])
+@pytest.mark.parametrize("cut", ["x > 3", "x >= 0", "x < 0"])
+def test_the_rest_is_copied_beside_a_cut(tmp_path: Path, inputs: int, table: str, cut: str) -> None:
+    """Their baskets were joined as those of the cut, and their trees led to none."""
+    x, lists = np.arange(40), ak.Array([[n] * (n % 3) for n in range(40)])
+    names = ("t", "n", "Runs", "d/Lumi", "d/m")
+    paths = [tmp_path / f"{number}.root" for number in range(inputs)]
+    for path in paths:
+        with farroot.recreate(path) as file:
+            for name in names:
+                make = file.mkrntuple if name in ("n", "d/m") else file.mktree
+                made = make(name, {"x": "int64", "y": "var * int64"})
+                for part in range(4):
+                    ten = slice(10 * part, 10 * part + 10)
+                    made.extend({"x": x[ten], "y": lists[ten]})
+    output = tmp_path / "out.root"
+    farroot.skim([f"{path}:{table}" for path in paths], output, cut=cut, keep_rest=True)
+    mask = eval(cut, {"x": x})
+    for reader in (farroot, uproot):
+        with reader.open(output) as file:
+            for name in names:
+                taken = mask if name == table else np.full(40, True)
+                for column, values in (("x", x), ("y", lists)):
+                    expected = ak.to_list(values[taken]) * inputs
+                    assert ak.to_list(file[name][column].array()) == expected, (name, column)
+    command = [sys.executable, "-m", "farroot", "check", str(output)]
+    assert subprocess.run(command, check=False, capture_output=True, text=True).stdout == ""
+
+
+def test_a_branch_without_its_baskets_is_found(tmp_path: Path) -> None:
+    """Such trees were left by skims, and a check said no more than that baskets are of no use."""
+    path = tmp_path / "t.root"
+    with farroot.recreate(path, compression=None) as file:
+        file.mktree("t", {"x": np.arange(6, dtype="i4")})
+    content = path.read_bytes()
+    # fWriteBasket of the branch, behind fCompress, fBasketSize and fEntryOffsetLen.
+    head = content.index(np.array([32000, 0, 1], ">i4").tobytes())
+    path.write_bytes(content[: head + 8] + bytes(4) + content[head + 12 :])
+    command = [sys.executable, "-m", "farroot", "check", str(path)]
+    checked = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert checked.returncode == 1
+    assert "t:x: 6 entries, no baskets" in checked.stdout

@@ -71,7 +71,20 @@ pub struct Branch {
     pub file_name: String,
 }
 
+/// `fEntryOffsetLen` of a new branch whose entries have several sizes, as ROOT has it.
+const OFFSET_LEN: u32 = 1000;
+
 impl Branch {
+    /// `fEntryOffsetLen` of baskets that it gets. uproot leaves it at 0 for texts until there are
+    /// entries.
+    pub(crate) fn offset_len_of_further(&self) -> u32 {
+        let is_text = matches!(&self.leaves[..], [leaf] if leaf.kind == LeafKind::Chars);
+        match self.entry_offset_len {
+            0 if is_text && self.entries == 0 => OFFSET_LEN,
+            len => len,
+        }
+    }
+
     /// A branch at the top of its tree with a name and a kind, without leaves and baskets.
     pub(crate) fn without_entries(name: String, kind: BranchKind) -> Branch {
         Branch {

@@ -107,8 +107,13 @@ impl SourceTable for NTupleSource {
         if choice.is_in_place {
             ntuple.stay_in_place();
         }
-        let mut copied =
-            CopiedNTupleTable { ntuple, parts: BTreeMap::new(), output: choice.output, input: 0 };
+        let mut copied = CopiedNTupleTable {
+            ntuple,
+            is_remade: choice.remake.is_some(),
+            parts: BTreeMap::new(),
+            output: choice.output,
+            input: 0,
+        };
         let added = copied.add(choice.input, part);
         Ok((Box::new(copied), added))
     }
@@ -117,6 +122,7 @@ impl SourceTable for NTupleSource {
 /// An RNTuple of the output.
 struct CopiedNTupleTable {
     ntuple: CopiedNTuple,
+    is_remade: bool,
     parts: BTreeMap<usize, Arc<NTuplePart>>,
     /// Its number among the outputs.
     output: usize,
@@ -159,6 +165,10 @@ impl CopiedNTupleTable {
 }
 
 impl CopiedTable for CopiedNTupleTable {
+    fn is_remade(&self) -> bool {
+        self.is_remade
+    }
+
     fn plan(
         &mut self,
         input: usize,

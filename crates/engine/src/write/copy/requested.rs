@@ -165,9 +165,11 @@ impl RequestedChunk {
 }
 
 impl ArrivedPieces {
-    /// The offset of the first byte in the file.
-    pub fn start(&self) -> u64 {
-        range_of(&self.pieces).start
+    /// The bytes of neighbours among the pieces.
+    pub fn stored(&self, run: &[CopiedPiece]) -> Bytes {
+        let Range { start, end } = range_of(run);
+        let before = range_of(&self.pieces).start;
+        self.bytes.slice((start - before) as usize..(end - before) as usize)
     }
 }
 

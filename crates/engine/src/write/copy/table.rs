@@ -151,6 +151,9 @@ pub trait CopiedTable: Send {
         false
     }
 
+    /// Whether its baskets or pages are made anew, and not copied.
+    fn is_remade(&self) -> bool;
+
     /// Plans the part of a further input; `None` if its table is of another kind.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The output's side of a copy: arrived blocks go to their tables, or to the threads.
 
-use std::collections::BTreeMap;
+use std::slice::from_ref;
 
 use rootfile::write::copy::BlockNumbers;
 use rootfile::write::{Coding, Encoders};
@@ -9,6 +9,7 @@ use super::blocks::{ArrivedBlock, BlockId, CopiedPiece};
 use super::plan::{MergePlan, PlannedInput};
 use super::recompressor::Recompressor;
 use super::requested::ArrivedPieces;
+use super::table::CopiedTable;
 use crate::read::file::session::Session;
 
 /// Places baskets and pages in the output, or gives them to the threads.
@@ -28,43 +29,24 @@ impl Target {
         Target { encoders: Encoders::default(), records: 0, recompressor }
     }
 
-    /// Copies baskets and pages; neighbours of one table stay neighbours.
+    /// Copies baskets and pages, or gives those of a table that is made anew to the threads.
+    /// Neighbours of a copied table stay neighbours.
     pub fn copy(&mut self, plan: &mut MergePlan, arrived: &ArrivedPieces) -> rootfile::Result<()> {
         self.records += arrived.pieces.len() as u64;
-        if self.recompressor.is_some() {
-            return self.recompress(plan, arrived);
-        }
-        let are_neighbours = |one: &CopiedPiece, next: &CopiedPiece| {
-            one.output == next.output && one.range.end == next.range.start
-        };
-        for run in arrived.pieces.chunk_by(are_neighbours) {
-            let start = (run[0].range.start - arrived.start()) as usize;
-            let len: u64 = run.iter().map(CopiedPiece::len).sum();
-            let stored = arrived.bytes.slice(start..start + len as usize);
-            if let Some((table, to)) = plan.table(run[0].output) {
-                table.copy(run, stored, to)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives baskets and pages to the threads.
-    fn recompress(
-        &mut self,
-        plan: &mut MergePlan,
-        arrived: &ArrivedPieces,
-    ) -> rootfile::Result<()> {
-        let Some(recompressor) = &mut self.recompressor else { return Ok(()) };
-        let mut by_output: BTreeMap<usize, Vec<ArrivedBlock>> = BTreeMap::new();
-        for piece in &arrived.pieces {
-            let start = (piece.range.start - arrived.start()) as usize;
-            let bytes = arrived.bytes.slice(start..start + piece.len() as usize);
-            let block = ArrivedBlock { numbers: piece.numbers, offset: piece.range.start, bytes };
-            by_output.entry(piece.output).or_default().push(block);
-        }
-        for (output, blocks) in by_output {
-            if let Some((table, _)) = plan.table(output) {
+        for of_table in arrived.pieces.chunk_by(|one, next| one.output == next.output) {
+            let Some((table, mut to)) = plan.table(of_table[0].output) else { continue };
+            if let Some(recompressor) = of_remade(&mut self.recompressor, table) {
+                let block = |piece: &CopiedPiece| ArrivedBlock {
+                    numbers: piece.numbers,
+                    offset: piece.range.start,
+                    bytes: arrived.stored(from_ref(piece)),
+                };
+                let blocks = of_table.iter().map(block).collect();
                 table.recompress(blocks, arrived.is_ahead, recompressor)?;
+                continue;
+            }
+            for run in of_table.chunk_by(|one, next| one.range.end == next.range.start) {
+                table.copy(run, arrived.stored(run), to.again())?;
             }
         }
         Ok(())
@@ -75,7 +57,8 @@ impl Target {
         for run in blocks.chunk_by(|one, next| one.output == next.output) {
             let numbers: Vec<BlockNumbers> = run.iter().map(|block| block.numbers).collect();
             if let Some((table, to)) = plan.table(run[0].output) {
-                table.add_new(&numbers, to, self.recompressor.as_mut())?;
+                let recompressor = of_remade(&mut self.recompressor, table);
+                table.add_new(&numbers, to, recompressor)?;
             }
         }
         Ok(())
@@ -96,7 +79,8 @@ impl Target {
         let compression = plan.compression();
         let Some((table, to)) = plan.table(output) else { return Ok(false) };
         let coding = Coding { compression, encoders: &mut self.encoders };
-        table.fill_some(to, coding, self.recompressor.as_mut())
+        let recompressor = of_remade(&mut self.recompressor, table);
+        table.fill_some(to, coding, recompressor)
     }
 
     /// Writes the baskets that an input has in the records of its trees.
@@ -109,8 +93,17 @@ impl Target {
         for output in &input.tables {
             let Some((table, to)) = plan.table(*output) else { continue };
             let coding = Coding { compression, encoders: &mut self.encoders };
-            table.write_embedded(to, coding, self.recompressor.as_mut())?;
+            let recompressor = of_remade(&mut self.recompressor, table);
+            table.write_embedded(to, coding, recompressor)?;
         }
         Ok(())
     }
+}
+
+/// The threads, for a table whose baskets or pages are made anew: the others are copied.
+fn of_remade<'a>(
+    recompressor: &'a mut Option<Recompressor>,
+    table: &dyn CopiedTable,
+) -> Option<&'a mut Recompressor> {
+    recompressor.as_mut().filter(|_| table.is_remade())
 }

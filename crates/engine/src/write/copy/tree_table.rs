@@ -226,6 +226,10 @@ impl CopiedTable for CopiedTreeTable {
         is_tree && self.tree.is_nothing() && !source.is_nothing()
     }
 
+    fn is_remade(&self) -> bool {
+        self.tree.is_remade()
+    }
+
     fn plan(
         &mut self,
         input: usize,
@@ -250,6 +254,11 @@ impl CopiedTable for CopiedTreeTable {
     fn sections(&self, input: usize, held_bytes: &mut u64) -> Vec<Section> {
         let Some(part) = self.parts.get(&input) else { return Vec::new() };
         let mut left = self.blocks(input);
+        if !self.is_remade() {
+            let new = Some(self.new_blocks(input, 0..u64::MAX));
+            let is_taken = false;
+            return vec![Section { blocks: left, is_taken, new, cut: None, is_last: true }];
+        }
         let mut begin = 0;
         let mut sections = Vec::new();
         for cut in part.cuts(held_bytes, HELD_BYTES) {

@@ -66,7 +66,7 @@ impl Filling {
     /// `Unsupported` for objects, and for numbers that are stored in a range of their own; `Limit`
     /// for entries that are longer than a basket.
     pub fn of(branch: &Branch) -> Result<Filling> {
-        let has_offsets = branch.entry_offset_len != 0;
+        let has_offsets = branch.offset_len_of_further() != 0;
         let same = |entry: &[u8]| Ok(Filling::Same { entry: entry.to_vec(), has_offsets });
         let refused = |subject: &str| {
             let text = format!("{subject}: what stands for entries that are lacking is not known");

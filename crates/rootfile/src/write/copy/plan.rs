@@ -245,7 +245,7 @@ impl BranchFacts {
             entries: branch.entries,
             total_bytes: branch.total_bytes,
             zip_bytes: branch.zip_bytes,
-            entry_offset_len: branch.entry_offset_len,
+            entry_offset_len: branch.offset_len_of_further(),
             maximum,
             needs_map: false,
             leaves: branch.leaves.iter().map(|leaf| (leaf.maximum, leaf.len)).collect(),

@@ -187,6 +187,11 @@ impl CopiedTree {
         };
     }
 
+    /// Whether baskets are made anew, and not copied.
+    pub fn is_remade(&self) -> bool {
+        self.remade != Remade::No
+    }
+
     /// The tree of the first input.
     pub fn first(&self) -> &Arc<SourceTree> {
         &self.sources[0]
@@ -675,7 +680,7 @@ fn same(mine: &Branch, their: &Branch) -> Result<()> {
     if !kinds {
         return other("another class, or another version of it,");
     }
-    if (mine.entry_offset_len == 0) != (their.entry_offset_len == 0) {
+    if (mine.offset_len_of_further() == 0) != (their.offset_len_of_further() == 0) {
         return other("entries of one size here and of several there, other");
     }
     if mine.leaves.len() != their.leaves.len() {
