@@ -203,3 +203,21 @@ def test_objects_are_chosen_by_path(tmp_path: Path) -> None:
         keys(only=["d", "x*"])
     with pytest.raises(farroot.ArgumentTypeError, match="only has paths"):
         farroot.merge(inputs, output, only=[1])  # type: ignore[list-item]
+
+
+def test_older_cycles_of_the_output_are_not_lost(tmp_path: Path) -> None:
+    """A merge that makes all baskets anew copied the newest cycle of each name alone."""
+    output = tmp_path / "all.root"
+    for first in (0, 10):
+        with farroot.update(output) if first else farroot.recreate(output) as file:
+            file.mktree("t", {"x": np.arange(first, first + 3)})
+    content = output.read_bytes()
+    more = written(tmp_path / "more.root", 20)
+    for options in ({"basket_size": "1 MB"}, {"recompress": farroot.ZSTD(5)}):
+        with pytest.raises(farroot.UnsupportedError, match="t has several cycles") as told:
+            farroot.merge(more, output, append=True, **options)
+        assert "grow in place" in str(told.value)
+        assert output.read_bytes() == content
+    farroot.merge(more, output, append=True)
+    with farroot.open(output) as file:
+        assert [file[f"t;{cycle}"].num_entries for cycle in (1, 2)] == [3, 3]

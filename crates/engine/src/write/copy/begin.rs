@@ -7,6 +7,7 @@ use rootfile::write::{FileOptions, FileWriter};
 use super::choice::CopyOptions;
 use super::options::MergeOptions;
 use super::uploader::Uploader;
+use super::whole;
 use crate::located::Located;
 use crate::read::file::File;
 use crate::read::file::session::Session;
@@ -54,6 +55,9 @@ impl BegunOutput {
             true => existing(session, output).await?,
             false => None,
         };
+        if let Some(file) = &file {
+            check_existing(file, notes.first()).await?;
+        }
         let overwrite = options.merge.overwrite || file.is_some();
         let create = CreateOptions { overwrite, ..CreateOptions::default() };
         let writer = new_file(output, &options.merge)?;
@@ -96,6 +100,20 @@ async fn existing(session: &Session, output: &str) -> Result<Option<File>> {
         Err(why) if why.kind() == ErrorKind::NotFound => Ok(None),
         Err(why) => Err(why),
     }
+}
+
+/// That a copy of the output, as which the new file begins, has all of it. `why` it does not grow in
+/// place, where options do not forbid that.
+async fn check_existing(file: &File, why: Option<&String>) -> Result<()> {
+    let directories = file.reading(|format, known| format.directories(known)).await?;
+    let checked = directories.readable.iter().try_for_each(whole::check_cycles);
+    checked.map_err(|error| error.with_url(file.url())).map_err(|error| match why {
+        Some(why) => error.with_advice(format!("{why}. Merge it with the inputs to another file")),
+        None => error.with_advice_for(
+            "let the output grow in place, without --recompress and --basket-size",
+            "let the output grow in place, without recompress and basket_size",
+        ),
+    })
 }
 
 fn new_file(output: &str, options: &MergeOptions) -> Result<FileWriter> {

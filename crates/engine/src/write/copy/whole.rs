@@ -18,13 +18,9 @@ pub fn check_directories(directories: &[Directory]) -> Result<()> {
             let text = format!("the directory {} is empty, and would be left out", directory.path);
             return Err(Error::new(ErrorKind::Unsupported, text));
         }
-        let mut names = BTreeSet::new();
+        check_cycles(directory)?;
         for key in &directory.keys {
             let path = path_of(&directory.path, &key.name);
-            if !names.insert(&*key.name) {
-                let text = format!("{path} has several cycles, of which one alone would be copied");
-                return Err(Error::new(ErrorKind::Unsupported, text));
-            }
             // ROOT gives keys that are not to be purged a negative cycle.
             let is_kept = key.cycle as i16 > 0 && (key.cycle == 1 || !key.is_directory());
             if !is_kept {
@@ -34,6 +30,22 @@ pub fn check_directories(directories: &[Directory]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// That a copy of one key of each name has all of a directory.
+///
+/// # Errors
+/// `Unsupported` with the name of several keys.
+pub fn check_cycles(directory: &Directory) -> Result<()> {
+    let mut names = BTreeSet::new();
+    match directory.keys.iter().find(|key| !names.insert(&*key.name)) {
+        Some(key) => {
+            let path = path_of(&directory.path, &key.name);
+            let text = format!("{path} has several cycles, of which one alone would be copied");
+            Err(Error::new(ErrorKind::Unsupported, text))
+        }
+        None => Ok(()),
+    }
 }
 
 /// That nothing is left out or changed: of a single input all notes say that something is.
