@@ -248,3 +248,48 @@ def test_everything_that_root_writes(ntuples_of_root: Path, tmp_path: Path) -> N
                     lacking = nothing(ak.type(part).content)
                     assert ak.to_list(part) == [lacking] * (end - begin), (pair, field)
             begin = end
+
+
+def with_empty_cluster(path: Path) -> Path:
+    """As uproot writes an empty selection, and a full one behind it."""
+    with uproot.recreate(path) as file:
+        table = file.mkrntuple("t", {"x": np.array([], "i4")})
+        table.extend({"x": np.arange(3, dtype="i4")})
+    command = [sys.executable, "-m", "farroot", "check", str(path)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "t: a cluster without entries" in done.stdout
+    return path
+
+
+def copies_without_empty_clusters(folder: Path) -> dict[str, list[int]]:
+    """Files, and their entries."""
+    empty, full = with_empty_cluster(folder / "empty.root"), folder / "full.root"
+    with farroot.recreate(full) as file:
+        file.mkrntuple("t", {"x": np.arange(3, dtype="i4")})
+    farroot.merge([full, empty], folder / "merged.root")
+    farroot.merge([empty, full], folder / "anew.root", recompress=farroot.LZ4(1))
+    farroot.skim(f"{empty}:t", folder / "skimmed.root")
+    farroot.skim(f"{empty}:t", folder / "defined.root", define={"y": "x + 1"})
+    with farroot.update(empty) as file:
+        file["t"].extend({"x": np.arange(3, dtype="i4")})
+    three = [0, 1, 2]
+    six = dict.fromkeys(("merged.root", "anew.root", "empty.root"), three + three)
+    return {**six, **dict.fromkeys(("skimmed.root", "defined.root"), three)}
+
+
+def test_clusters_without_entries_are_left_out(tmp_path: Path) -> None:
+    """They were copied, and ROOT opened no such file, with the entries of all other inputs."""
+    for name, entries in copies_without_empty_clusters(tmp_path).items():
+        assert farroot.open(f"{checked(tmp_path / name)}:t")["x"].array().tolist() == entries, name
+    assert farroot.open(f"{tmp_path / 'defined.root'}:t")["y"].array().tolist() == [1, 2, 3]
+
+
+@pytest.mark.interop
+def test_root_opens_copies_of_clusters_without_entries(tmp_path: Path) -> None:
+    for name, entries in copies_without_empty_clusters(tmp_path).items():
+        script = (
+            "import sys, ROOT; reader = ROOT.RNTupleReader.Open('t', sys.argv[1]);"
+            "x = reader.GetView['int']('x'); print([x(n) for n in range(reader.GetNEntries())])"
+        )
+        assert by_root(script, tmp_path / name).strip() == str(entries), name

@@ -2,12 +2,14 @@
 
 use std::ops::Range;
 
+use bytes::Bytes;
 use twox_hash::XxHash3_64;
 
 use super::{Check, Severity};
+use crate::codec::Codecs;
 use crate::key::Key;
 use crate::ntuple::anchor::WITH_ATTRIBUTE_SETS;
-use crate::ntuple::{Cluster, Page, RNTuple, Role};
+use crate::ntuple::{Cluster, FieldInterpretation, Names, Page, PageUse, RNTuple, Role, Schema};
 
 /// Bytes of a page's checksum.
 const CHECKSUM_LEN: usize = 8;
@@ -44,12 +46,59 @@ impl Check<'_> {
         for link in [&ntuple.anchor.header, &ntuple.anchor.footer] {
             self.envelope(path, anchor, ntuple, &link.range);
         }
+        let fields = self.fields(ntuple);
+        let mut codecs = Codecs::default();
         for (at, group) in ntuple.groups.iter().enumerate() {
             self.envelope(path, anchor, ntuple, &group.page_list.range);
             let clusters = ntuple.clusters(self.known, at..at + 1);
             for cluster in self.done(anchor, clusters).unwrap_or_default() {
+                let found = self.findings.len();
                 self.cluster(path, ntuple, &cluster);
+                if self.findings.len() > found {
+                    continue;
+                }
+                for (name, field) in &fields {
+                    let path = format!("{path}:{name}");
+                    self.values(&path, &ntuple.schema, &cluster, field, &mut codecs);
+                }
             }
+        }
+    }
+
+    /// The fields at the top whose values can be read.
+    fn fields(&self, ntuple: &RNTuple) -> Vec<(String, FieldInterpretation)> {
+        let schema = &ntuple.schema;
+        let names = Names::new(schema);
+        let field = |id: u32| {
+            let read = FieldInterpretation::of(schema, &names, &self.file.classes, id).ok()?;
+            Some((schema.fields[id as usize].name.clone(), read))
+        };
+        schema.top().filter_map(field).collect()
+    }
+
+    /// That the values of a field in a whole cluster can be read: that the offsets of collections
+    /// lead to all of their items.
+    fn values(
+        &mut self,
+        path: &str,
+        schema: &Schema,
+        cluster: &Cluster,
+        field: &FieldInterpretation,
+        codecs: &mut Codecs,
+    ) {
+        let entries = 0..cluster.entries.end - cluster.entries.start;
+        let mut array = field.empty();
+        let read = field.pages(cluster, entries.clone()).and_then(|pages| {
+            let stored = |page: PageUse| {
+                let bytes = self.page_bytes(&page.page);
+                (page, bytes)
+            };
+            let pages: Vec<(PageUse, Bytes)> = pages.into_iter().map(stored).collect();
+            field.append(schema, cluster, entries, &pages, codecs, &mut array)
+        });
+        if let Err(error) = read {
+            let range = &cluster.entries;
+            self.failed(0, &error, format!("{path}: entries {range:?}: {error}"));
         }
     }
 
@@ -63,6 +112,9 @@ impl Check<'_> {
 
     fn cluster(&mut self, path: &str, ntuple: &RNTuple, cluster: &Cluster) {
         let entries = cluster.entries.end - cluster.entries.start;
+        if entries == 0 {
+            self.broken(0, format!("{path}: a cluster without entries, which ROOT refuses"));
+        }
         for (at, pages) in cluster.columns.iter().enumerate() {
             let elements: u64 = pages.pages.iter().map(|page| u64::from(page.elements)).sum();
             let expected = per_entry(ntuple, at).map(|each| each.saturating_mul(entries));
@@ -78,17 +130,24 @@ impl Check<'_> {
     }
 
     fn page(&mut self, path: &str, page: &Page) {
-        let mut stored = Vec::new();
-        for piece in page.pieces() {
-            self.in_blob(path, piece);
-            stored.extend_from_slice(&self.bytes_of(piece.clone()).unwrap_or_default());
-        }
+        page.pieces().for_each(|piece| self.in_blob(path, piece));
         if !page.checksum {
             return;
         }
+        let stored = self.page_bytes(page);
         let Some((covered, checksum)) = stored.split_last_chunk::<CHECKSUM_LEN>() else { return };
         if XxHash3_64::oneshot(covered) != u64::from_le_bytes(*checksum) {
             self.broken(page.range.start, format!("{path}: a page with another checksum"));
+        }
+    }
+
+    /// The bytes of a page, as far as the file has them.
+    fn page_bytes(&self, page: &Page) -> Bytes {
+        let mut pieces =
+            page.pieces().map(|piece| self.bytes_of(piece.clone()).unwrap_or_default());
+        match (pieces.next(), pieces.next()) {
+            (Some(first), None) => first,
+            (first, second) => first.into_iter().chain(second).chain(pieces).flatten().collect(),
         }
     }
 

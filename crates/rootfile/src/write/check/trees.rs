@@ -65,6 +65,10 @@ impl Check<'_> {
             next = basket.entries.end;
             self.basket(path, branch, basket, &mut sum, codecs);
         }
+        let has_data = branch.kind == BranchKind::Plain && branch.children.is_empty();
+        if has_data && branch.baskets.is_empty() && branch.entries > 0 {
+            self.broken(tree.offset, format!("{path}: {} entries, no baskets", branch.entries));
+        }
         if !branch.baskets.is_empty() && next != branch.first_entry.saturating_add(branch.entries) {
             let entries = branch.entries;
             self.broken(tree.offset, format!("{path}: baskets up to {next} of {entries} entries"));
