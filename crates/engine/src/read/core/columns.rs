@@ -116,6 +116,15 @@ impl Batch {
         Batch { entries, survivors, columns: columns.collect(), left_out: Vec::new() }
     }
 
+    /// The same with its entries counted from another beginning.
+    pub(crate) fn shifted(mut self, first: u64) -> Self {
+        let shift =
+            |run: Range<u64>| run.start.saturating_add(first)..run.end.saturating_add(first);
+        self.entries = shift(self.entries);
+        self.survivors = self.survivors.map(|runs| runs.into_iter().map(shift).collect());
+        self
+    }
+
     /// The column of that name, if there is one.
     pub fn get(&self, name: &str) -> Option<&Array> {
         self.columns.iter().find(|(column, _)| column == name).map(|(_, array)| array)
