@@ -118,10 +118,11 @@ impl Batch {
 
     /// The same with its entries counted from another beginning.
     pub(crate) fn shifted(mut self, first: u64) -> Self {
-        let shift =
-            |run: Range<u64>| run.start.saturating_add(first)..run.end.saturating_add(first);
-        self.entries = shift(self.entries);
-        self.survivors = self.survivors.map(|runs| runs.into_iter().map(shift).collect());
+        let mut all = self.survivors.iter_mut().flatten().collect::<Vec<_>>();
+        all.push(&mut self.entries);
+        for run in all {
+            *run = run.start.saturating_add(first)..run.end.saturating_add(first);
+        }
         self
     }
 
