@@ -55,6 +55,7 @@ __all__ = [
     "FileOptions",
     "FileOutput",
     "Formula",
+    "Formulas",
     "Held",
     "Key",
     "Lazy",
@@ -260,13 +261,15 @@ class ColumnRequest:
         *,
         optional: bool = False,
         as_bytes: bool = False,
+        counts: bool = False,
         keep: Sequence[str] | None = None,
     ) -> ColumnRequest:
         """
         Args:
             address: :attr:`ColumnInfo.address`, or any path or last name. optional: Whether it is
             left out where its data cannot be read. as_bytes: Whether the bytes of its entries are
-            requested, as strings. keep: Of a field at the top, the paths of those in it that are
+            requested, as strings. counts: Whether the number of objects whose members are columns
+            is requested. keep: Of a field at the top, the paths of those in it that are
             wanted; without them a
                 field comes in the lists that it is in.
         """
@@ -277,6 +280,8 @@ class ColumnRequest:
     def optional(self) -> bool: ...
     @property
     def as_bytes(self) -> bool: ...
+    @property
+    def counts(self) -> bool: ...
     @property
     def keep(self) -> list[str] | None: ...
 
@@ -296,8 +301,28 @@ class Formula:
         """Names of its columns, each once."""
 
     @property
+    def is_of_root(self) -> bool:
+        """Whether it is in ROOT's grammar."""
+
+    def counting(self, name: int) -> Formula:
+        """The same, where the column of the name at this position has the number of objects whose
+        members are columns."""
+
+    @property
     def counts_entries(self) -> bool:
         """Whether the numbers of entries are in it."""
+
+@final
+class Formulas:
+    """The columns that a caller gets: some of those that are read, and formulas over them."""
+
+    def __new__(
+        cls,
+        given: Sequence[int],
+        computed: Sequence[tuple[Program, Sequence[int]]],
+        aliases: Sequence[tuple[str, str]],
+    ) -> Formulas:
+        """By positions among the columns that are read; the aliases go before those of files."""
 
 @final
 class Held:
@@ -318,6 +343,10 @@ class Program:
         """The meanings are numbers of columns, and other formulas; the total is of the entries of
         the table, where the formula counts them."""
 
+    @staticmethod
+    def member(text: str, column: int, members: Sequence[str]) -> Program:
+        """The member of the records of the column with this number."""
+
     def column(self, columns: Sequence[Column], entries: Held) -> Column:
         """One value or one list an entry."""
 
@@ -326,10 +355,14 @@ class Program:
 
 @final
 class Request:
-    """The columns that are read, and the cut of entries."""
+    """The columns that are read, the cut of entries, and the columns that the caller gets where
+    these are others."""
 
     def __new__(
-        cls, columns: Sequence[ColumnRequest], decision: Decision | None = None
+        cls,
+        columns: Sequence[ColumnRequest],
+        decision: Decision | None = None,
+        formulas: Formulas | None = None,
     ) -> Request: ...
 
 @final
@@ -398,6 +431,14 @@ class ColumnInfo:
 
     @property
     def is_branch(self) -> bool: ...
+    @property
+    def members(self) -> list[str]:
+        """Members of its records that a formula names, each in the one before."""
+
+    @property
+    def counts_objects(self) -> bool:
+        """Whether it has the number of objects whose members are in branches of their own."""
+
     @property
     def is_group(self) -> bool:
         """Whether it is a branch that only groups others, and has no entries of its own."""
@@ -580,10 +621,6 @@ class Batch:
     @property
     def survivors(self) -> NDArray[np.int64] | None:
         """First and last entry (half open) of each run that a cut has left; None without a cut."""
-
-    @property
-    def own(self) -> list[tuple[int, Column]]:
-        """By their positions, columns that were converted, as the file has them."""
 
     @property
     def columns(self) -> list[Column | SkippedColumn]: ...

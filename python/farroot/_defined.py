@@ -28,6 +28,8 @@ class _Name:
 
     key: str
     decoder: None = None
+    is_group = False
+    members: tuple[str, ...] = ()
 
 
 def definition(

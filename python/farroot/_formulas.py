@@ -47,9 +47,9 @@ class Formula:
         return iter(self.meant)
 
     @property
-    def is_name(self) -> bool:
-        """Whether it is the name of a column, or of an alias, and nothing more."""
-        return len(self.meant) == 1 and self.meant[0].path == self.text
+    def is_decoded(self) -> bool:
+        """Whether some of its columns have a decoder of the caller's."""
+        return any(leaf.decoder is not None for leaf in self.meant)
 
     def column(self, columns: Mapping[Any, Column], rows: EntrySelection) -> Column:
         """One value or one list an entry, from decoded columns by key."""
@@ -130,16 +130,28 @@ class _Reader:
         """The expression of a text that is part of these aliases."""
         core = _core.Formula(text, of_root=isinstance(text, RootFormula))
         self.counts_entries |= core.counts_entries
-        meanings = [self._meaning(name, within) for name in core.columns]
+        meanings: list[int | _core.Program] = []
+        for at, name in enumerate(core.columns):
+            if not isinstance(self._aliases.get(name, EachFiles()), EachFiles):
+                meanings.append(self._alias(name, within))
+                continue
+            leaf = self._leaf(name)
+            if core.is_of_root and leaf.counts_objects:
+                core = core.counting(at)
+                leaf = leaf.counting()
+            if leaf.is_group:
+                raise InvalidArgumentError(f"{name!r} in {text!r} only groups other branches")
+            meanings.append(self._column(name, leaf))
         if not core.counts_entries or self._entries is None:
             return _core.Program(core, meanings)
         return _core.Program(core, meanings, self._entries())
 
-    def _meaning(self, name: str, within: tuple[str, ...]) -> int | _core.Program:
-        if isinstance(self._aliases.get(name, EachFiles()), EachFiles):
-            leaf = self._leaf(name)
-            self.leaves.setdefault(leaf.key, leaf)
-            return self._numbers.setdefault(leaf.key, len(self._numbers))
+    def _column(self, name: str, leaf: Leaf) -> int | _core.Program:
+        self.leaves.setdefault(leaf.key, leaf)
+        at = self._numbers.setdefault(leaf.key, len(self._numbers))
+        return _core.Program.member(name, at, leaf.members) if leaf.members else at
+
+    def _alias(self, name: str, within: tuple[str, ...]) -> _core.Program:
         if name in within:
             raise InvalidArgumentError(f"the alias {name!r} refers to itself")
         if len(within) == DEPTH_MAX:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from . import _core
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from ._registry import Decoder
 
 #: Identifies a column in the engine's batches: its address; of a field at the top, the paths of
-#: the fields in it that are kept; whether it is read as bytes.
-Key = tuple[str, tuple[str, ...] | None, bool]
+#: the fields in it that are kept; whether it is read as bytes, and whether as a number of objects.
+Key = tuple[str, tuple[str, ...] | None, bool, bool]
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,9 @@ class AliasInfo:
     address: str
     is_branch = False
     is_group = False
+    counts_objects = False
     friend = None
+    members: tuple[str, ...] = ()
 
     @property
     def path(self) -> str:
@@ -46,6 +49,8 @@ class Leaf:
     keep: tuple[str, ...] | None = None
     #: Whether it is read as bytes, of which an interpretation makes the array.
     is_raw: bool = False
+    #: Whether it is the number of objects whose members are in branches of their own.
+    counts: bool = False
 
     @property
     def column(self) -> ColumnInfo:
@@ -61,7 +66,26 @@ class Leaf:
     @cached_property
     def key(self) -> Key:
         """The engine's key of it."""
-        return self.info.address, self.keep, self.is_raw
+        return self.info.address, self.keep, self.is_raw, self.counts
+
+    @property
+    def members(self) -> Sequence[str]:
+        """The members of its records that a formula names, each in the one before."""
+        return self.info.members
+
+    @property
+    def is_group(self) -> bool:
+        """Whether it only groups other branches."""
+        return self.info.is_group and not self.counts
+
+    @property
+    def counts_objects(self) -> bool:
+        """Whether it has the number of objects whose members are in branches of their own."""
+        return self.info.counts_objects
+
+    def counting(self) -> Leaf:
+        """That number."""
+        return replace(self, counts=True)
 
     @property
     def path(self) -> str:
@@ -71,7 +95,7 @@ class Leaf:
     @cached_property
     def decoder(self) -> Decoder | None:
         """The decoder that was registered for its type, or None."""
-        if self.is_raw or not self.info.is_branch:
+        if self.is_raw or self.counts or not self.info.is_branch:
             return None
         return registered(lambda: self.info.typename)
 
@@ -79,7 +103,11 @@ class Leaf:
         """The request to the engine; an optional column may be left out."""
         as_bytes = self.is_raw or self.decoder is not None
         return _core.ColumnRequest(
-            self.info.address, optional=optional, as_bytes=as_bytes, keep=self.keep
+            self.info.address,
+            optional=optional,
+            as_bytes=as_bytes,
+            counts=self.counts,
+            keep=self.keep,
         )
 
     @cached_property

@@ -142,15 +142,14 @@ def taken_from(
         if part is None:
             return
         number, start, stop, columns = part.table, part.start, part.stop, part.columns
-        own = dict(part.own)
         if is_first:
             selection.warn_of(columns)
         is_first = False
         account.reach(first + number, stop)
         offset = account.offset
         rows = EntrySelection(start, stop, part.survivors, offset)
-        made = [selection.assemble(columns, rows, own)]
-        del part, columns, own
+        made = [selection.assemble(columns, rows)]
+        del part, columns
         if telling is not None:
             telling.files_done(first + number)
             telling.step(stop - start)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _libraries
 from ._entries import EntrySelection, steps_of_files
-from ._leaves import Leaf
+from ._leaves import AliasInfo, Leaf
 from ._libraries import How, Library
 from ._locks import cached_property
 from ._progress import Progress, Telling, Wanted, is_wanted, waited
@@ -44,7 +44,8 @@ class ReadRequest:
             chosen = self.choice.in_order(chosen)
         else:
             chosen = without_doubles(place.table, chosen)
-        return Selection(place.table, chosen, cut, self.into, self.how, self.doc)
+        aliases = self.choice.overrides()
+        return Selection(place.table, chosen, cut, self.into, self.how, self.doc, aliases)
 
     def of_one(self) -> ReadRequest:
         """The same for one table, read by itself."""
@@ -101,6 +102,8 @@ class Selection:
     how: How
     #: Which texts of the file the arrays carry.
     doc: Doc = False
+    #: The call's own aliases, which go before those of each file.
+    aliases: Sequence[tuple[str, str]] = ()
 
     @cached_property
     def leaves(self) -> list[Leaf]:
@@ -108,14 +111,42 @@ class Selection:
         return list({leaf.key: leaf for each in self.chosen for leaf in each.leaves()}.values())
 
     @cached_property
+    def computed(self) -> list[Computed]:
+        """The formulas that the engine computes, each once."""
+        formulas = {each.name: each for each in self.chosen if isinstance(each, Computed)}
+        return [each for each in formulas.values() if not each.formula.is_decoded]
+
+    @cached_property
+    def given(self) -> list[Leaf]:
+        """The columns that come as they are read, each once."""
+        computed = {each.name for each in self.computed}
+        others = [each for each in self.chosen if each.name not in computed]
+        return list({leaf.key: leaf for each in others for leaf in each.leaves()}.values())
+
+    @cached_property
     def request(self) -> _core.Request:
         """The request to the engine; a column is required where one that uses it is."""
         named = {leaf.key for each in self.chosen if not each.optional for leaf in each.leaves()}
         columns = [leaf.request(optional=leaf.key not in named) for leaf in self.leaves]
         if self.cut is None:
-            return _core.Request(columns)
+            return _core.Request(columns, None, self._formulas())
         deciding = [leaf.request() for leaf in self.cut.leaves()]
-        return _core.Request(columns, _core.Decision(deciding, self.cut.decides()))
+        decision = _core.Decision(deciding, self.cut.decides())
+        return _core.Request(columns, decision, self._formulas())
+
+    def _formulas(self) -> _core.Formulas | None:
+        """The formulas of the request; None where the columns come as they are read."""
+        has_aliases = any(isinstance(leaf.info, AliasInfo) for leaf in self.leaves_with_cut)
+        aliases = self.aliases if has_aliases else ()
+        if not self.computed and not aliases:
+            return None
+        positions = {leaf.key: at for at, leaf in enumerate(self.leaves)}
+        given = [positions[leaf.key] for leaf in self.given]
+        computed = [
+            (each.formula.program, [positions[leaf.key] for leaf in each.leaves()])
+            for each in self.computed
+        ]
+        return _core.Formulas(given, computed, aliases)
 
     @property
     def leaves_with_cut(self) -> list[Leaf]:
@@ -232,19 +263,15 @@ class Selection:
         self,
         columns: Sequence[_core.Column | _core.SkippedColumn],
         rows: EntrySelection,
-        own: Mapping[int, _core.Column] | None = None,
     ) -> Any:
-        """Decoded columns, in the order of `leaves`, as the caller wants them.
-
-        Formulas are computed from the ``own`` ones, by their positions, where these have had
-        another type in the file.
-        """
+        """Decoded columns, in the order of `given` and `computed`, as the caller wants them."""
+        keys: list[Hashable] = [leaf.key for leaf in self.given]
+        keys += [each.name for each in self.computed]
         by_key = {
-            leaf.key: column
-            for leaf, column in zip(self.leaves, columns, strict=True)
+            key: column
+            for key, column in zip(keys, columns, strict=True)
             if not isinstance(column, _core.SkippedColumn)
         }
-        stored = {**by_key, **{self.leaves[at].key: one for at, one in (own or {}).items()}}
         chosen = [
             each
             for each in self.chosen
@@ -253,7 +280,7 @@ class Selection:
         columns_by_name = {each.name: each for each in chosen}
         into = self.into.of_columns if self.how is None else self.into
         arrays = {
-            name: self._documented(each, stored if each.is_computed else by_key, into, rows)
+            name: self._documented(each, by_key, into, rows)
             for name, each in columns_by_name.items()
         }
         names = [each.name for each in chosen]

@@ -66,11 +66,6 @@ class Chosen:
     is_double: bool = False
 
     @property
-    def is_computed(self) -> bool:
-        """Whether it is more than a column as it is."""
-        return False
-
-    @property
     def title(self) -> str | None:
         """The title of a branch in the file."""
         return self.leaf.column.title if self.leaf.info.is_branch else None
@@ -126,11 +121,6 @@ class Computed:
     formula: Formula
     optional: bool = False
 
-    @property
-    def is_computed(self) -> bool:
-        """Whether it is more than a column, or an alias, as it is."""
-        return not self.formula.is_name
-
     def leaves(self) -> Iterator[Leaf]:
         """The columns that are read for it."""
         return self.formula.leaves()
@@ -138,7 +128,10 @@ class Computed:
     def array(
         self, columns: Mapping[Any, _core.Column], into: Library, rows: EntrySelection
     ) -> Any:
-        """Its array, from decoded columns by key."""
+        """Its array, from the engine's columns by key: itself or, of columns with decoders, those
+        that it is computed from."""
+        if not self.formula.is_decoded:
+            return into.array(columns[self.name], rows)
         used = {leaf.key: columns[leaf.key] for leaf in self.leaves()}
         return into.array(self.formula.column(used, rows), rows)
 
@@ -207,6 +200,10 @@ class ColumnQuery:
             kept = {name: EachFiles(text) for name, text in kept.items()}
         found = {**kept, **(self.aliases or {})}
         return _Unhidden(place, found) if found else found
+
+    def overrides(self) -> list[tuple[str, str]]:
+        """The call's own aliases where each of many files has others."""
+        return list((self.aliases or {}).items()) if self.of_many else []
 
     def names(self) -> list[str]:
         """The expressions, one by one.
@@ -347,10 +344,7 @@ def _formula(text: str, place: Place, aliases: Mapping[str, str]) -> Formula:
     def leaf(name: str) -> Leaf:
         if name in aliases:
             return Leaf(AliasInfo(name))
-        info = place.table._live().column(name, place._number)
-        if info.is_group:
-            raise InvalidArgumentError(f"{name!r} in {text!r} only groups other branches")
-        return Leaf(info)
+        return Leaf(place.table._live().column(name, place._number))
 
     return formula(text, leaf, aliases, lambda: place.num_entries)
 
@@ -409,7 +403,7 @@ def one(name: str, info: ColumnInfo, optional: bool = False) -> Chosen:
     if not info.is_group:
         return Chosen(name, Leaf(info), None, optional)
     parts = _distinct([one(child.name, child, optional) for child in info.children()])
-    return Chosen(name, Leaf(info), tuple(part for part in parts if not part.is_double), optional)
+    return Chosen(name, Leaf(info), tuple(parts), optional)
 
 
 def _accepted(place: Place, items: list[tuple[str, ColumnInfo]]) -> list[Chosen]:

@@ -18,8 +18,6 @@ pub struct Batch {
     /// First and last entry (half open) of each run that a cut has left; `None` without a cut.
     survivors: Option<Py<PyArray1<i64>>>,
     columns: Vec<Py<PyAny>>,
-    /// By their positions, columns that were converted, as the file has them.
-    own: Vec<(usize, Py<PyAny>)>,
 }
 
 impl Batch {
@@ -29,16 +27,7 @@ impl Batch {
             let bounds = runs.iter().flat_map(|run| [run.start as i64, run.end as i64]);
             PyArray1::from_iter(py, bounds).unbind()
         });
-        let own = Vec::new();
-        Ok(Batch { table, start, stop, survivors, columns: columns(py, batch)?, own })
-    }
-
-    /// A batch of one of many tables.
-    pub fn of_scan(py: Python<'_>, part: engine::ScanBatch) -> PyResult<Self> {
-        let engine::ScanBatch { file, batch, own, .. } = part;
-        let own = own.into_iter().map(|(at, array)| Ok((at, column(py, array)?)));
-        let own = own.collect::<PyResult<_>>()?;
-        Ok(Batch { own, ..Batch::new(py, file, batch)? })
+        Ok(Batch { table, start, stop, survivors, columns: columns(py, batch)? })
     }
 }
 

@@ -15,6 +15,9 @@ pub struct ColumnInfo {
     table: Owned<Arc<dyn engine::Table>>,
     column: usize,
     friend: Option<String>,
+    /// Members of its records that a formula names, each in the one before.
+    #[pyo3(get)]
+    members: Vec<String>,
 }
 
 /// Bytes of baskets in a file, as it keeps them.
@@ -37,7 +40,13 @@ pub struct Basket {
 
 impl ColumnInfo {
     pub fn new(table: Arc<dyn engine::Table>, column: usize, friend: Option<String>) -> Self {
-        ColumnInfo { table: Owned::new(table), column, friend }
+        ColumnInfo { table: Owned::new(table), column, friend, members: Vec::new() }
+    }
+
+    /// The column that a name in a formula stands for.
+    pub fn of_name(one: engine::ResolvedColumn) -> Self {
+        let members = one.members;
+        ColumnInfo { members, ..ColumnInfo::new(one.table, one.column, one.friend) }
     }
 
     /// The tree and the branch; `None` of a field.
@@ -103,6 +112,12 @@ impl ColumnInfo {
         let below = all.filter(|(_, one)| one.parent == Some(self.column));
         let info = |(at, _)| ColumnInfo::new(table.clone(), at, self.friend.clone());
         Ok(below.map(info).collect())
+    }
+
+    /// Whether it has the number of objects whose members are in branches of their own.
+    #[getter]
+    fn counts_objects(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.branch(py)?.is_some_and(|(tree, branch)| tree.counts_objects(branch)))
     }
 
     #[getter]

@@ -68,6 +68,19 @@ impl Formula {
         self.formula.columns.clone()
     }
 
+    /// Whether it is in ROOT's grammar.
+    #[getter]
+    fn is_of_root(&self) -> bool {
+        self.formula.is_of_root()
+    }
+
+    /// The same, where the column of the name at this position has the number of objects whose
+    /// members are columns.
+    fn counting(&self, py: Python<'_>, name: usize) -> PyResult<Formula> {
+        let formula = self.formula.counting(name).map_err(|error| exception(py, &error))?;
+        Ok(Formula { formula: Arc::new(formula) })
+    }
+
     /// Whether the numbers of entries are in it.
     #[getter]
     fn counts_entries(&self) -> bool {
@@ -97,6 +110,15 @@ impl Program {
             None => program,
         };
         Ok(Program { program: Arc::new(program) })
+    }
+
+    /// The member of the records of the column with this number, as it is written, with the names
+    /// of members within each other.
+    #[staticmethod]
+    fn member(py: Python<'_>, text: &str, column: usize, members: Vec<String>) -> PyResult<Self> {
+        let member = Arc::new(engine::Program::member(text, &members));
+        let program = member.over(&[Operand::Column(column)]);
+        Ok(Program { program: program.map_err(|error| exception(py, &error))? })
     }
 
     /// One value or one list an entry, as a column.

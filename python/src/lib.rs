@@ -92,7 +92,7 @@ mod _core {
     #[pymodule_export]
     use super::report::{Mark, mark, report, timeline};
     #[pymodule_export]
-    use super::request::{ColumnRequest, Decision, Request, StepSize};
+    use super::request::{ColumnRequest, Decision, Formulas, Request, StepSize};
     #[pymodule_export]
     use super::runtime::{configure, flush_cache};
     #[pymodule_export]

@@ -42,7 +42,7 @@ impl Parts {
         let mut parts = parts.try_lock().ok_or_else(|| in_use(py))?;
         let Some(part) = wait(py, &engine(py)?, parts.next())? else { return Ok(None) };
         let part = part.map_err(|error| self.raised.or(py, &error))?;
-        Batch::of_scan(py, part).map(Some)
+        Batch::new(py, part.file, part.batch).map(Some)
     }
 
     /// Ranges that have been skipped since the last call.
@@ -124,7 +124,7 @@ pub fn parts(
     let step = step.step();
     let scan = ScanRequest { wanted, entries: 0..u64::MAX, step, cut, on_error };
     let rule = if have_common_types { TypeRule::Common } else { TypeRule::Own };
-    let parts = engine(py)?.scan(places, scan).with_types(ColumnTypes::new(rule).keeping_own());
+    let parts = engine(py)?.scan(places, scan).with_types(ColumnTypes::new(rule));
     Ok(Parts { parts: Owned::new(Mutex::new(parts)), raised, skipped })
 }
 

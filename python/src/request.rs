@@ -1,6 +1,8 @@
 //! A request to a table: columns, entries, steps.
 
-use engine::{ColumnSpec, Cut, Step};
+use std::sync::Arc;
+
+use engine::{ColumnSpec, Cut, FormulaSpec, Operand, Step, Wanted};
 use pyo3::prelude::*;
 
 use crate::cut::{Raised, cut};
@@ -14,15 +16,24 @@ pub struct ColumnRequest {
     address: String,
     optional: bool,
     as_bytes: bool,
+    counts: bool,
     keep: Option<Vec<String>>,
 }
 
 #[pymethods]
 impl ColumnRequest {
     #[new]
-    #[pyo3(signature = (address, *, optional = false, as_bytes = false, keep = None))]
-    fn new(address: String, optional: bool, as_bytes: bool, keep: Option<Vec<String>>) -> Self {
-        ColumnRequest { address, optional, as_bytes, keep }
+    #[pyo3(signature = (
+        address, *, optional = false, as_bytes = false, counts = false, keep = None
+    ))]
+    fn new(
+        address: String,
+        optional: bool,
+        as_bytes: bool,
+        counts: bool,
+        keep: Option<Vec<String>>,
+    ) -> Self {
+        ColumnRequest { address, optional, as_bytes, counts, keep }
     }
 }
 
@@ -41,26 +52,67 @@ impl Decision {
     }
 }
 
-/// The columns that are read, and the cut of entries.
+/// The columns that a caller gets: some of those that are read, and formulas over them.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct Formulas {
+    /// Positions among the columns that are read.
+    given: Vec<usize>,
+    computed: Vec<Wanted>,
+    /// Formulas that go before aliases of the files.
+    aliases: Vec<(String, String)>,
+}
+
+#[pymethods]
+impl Formulas {
+    /// `computed` has formulas, each with the positions of its columns.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        given: Vec<usize>,
+        computed: Vec<(Py<Program>, Vec<usize>)>,
+        aliases: Vec<(String, String)>,
+    ) -> PyResult<Self> {
+        let computed = computed.into_iter().map(|(program, columns)| {
+            let columns: Vec<Operand> = columns.into_iter().map(Operand::Column).collect();
+            let program = program.get().program.over(&columns);
+            let program = program.map_err(|error| exception(py, &error))?;
+            Ok(Wanted::Computed(program.text().to_owned(), program))
+        });
+        Ok(Formulas { given, computed: computed.collect::<PyResult<_>>()?, aliases })
+    }
+}
+
+/// The columns that are read, the cut of entries, and the columns that the caller gets where these
+/// are others.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Request {
     columns: Vec<Py<ColumnRequest>>,
     decision: Option<Py<Decision>>,
+    formulas: Option<Py<Formulas>>,
 }
 
 #[pymethods]
 impl Request {
     #[new]
-    #[pyo3(signature = (columns, decision = None))]
-    fn new(columns: Vec<Py<ColumnRequest>>, decision: Option<Py<Decision>>) -> Self {
-        Request { columns, decision }
+    #[pyo3(signature = (columns, decision = None, formulas = None))]
+    fn new(
+        columns: Vec<Py<ColumnRequest>>,
+        decision: Option<Py<Decision>>,
+        formulas: Option<Py<Formulas>>,
+    ) -> Self {
+        Request { columns, decision, formulas }
     }
 }
 
 impl Request {
     /// The columns as the engine has them.
     pub fn wanted(&self) -> ColumnSpec {
-        ColumnSpec::Requested(self.columns.iter().map(chosen).collect())
+        let reads = self.columns.iter().map(chosen).collect();
+        let Some(formulas) = &self.formulas else { return ColumnSpec::Requested(reads) };
+        let Formulas { given, computed, aliases } = formulas.get();
+        let given = given.iter().map(|at| Wanted::Read(*at, None));
+        let wanted: Arc<[Wanted]> = given.chain(computed.iter().cloned()).collect();
+        ColumnSpec::Formulas(FormulaSpec { reads, wanted, aliases: aliases.clone() })
     }
 
     /// The decision as the engine has it, and the exception that it raises.
@@ -78,10 +130,11 @@ impl Request {
 }
 
 fn chosen(request: &Py<ColumnRequest>) -> engine::ColumnRequest {
-    let ColumnRequest { address, optional, as_bytes, keep } = request.get();
+    let ColumnRequest { address, optional, as_bytes, counts, keep } = request.get();
     let name = address.clone();
     let keep = keep.clone();
-    engine::ColumnRequest { name, optional: *optional, as_bytes: *as_bytes, keep }
+    let (optional, as_bytes, counts) = (*optional, *as_bytes, *counts);
+    engine::ColumnRequest { name, optional, as_bytes, counts, keep }
 }
 
 /// How much comes at a time: entries, or the bytes that they take decoded as in `"100 MB"`; without

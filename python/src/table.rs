@@ -4,7 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use engine::near::{HistogramAxis, SelectColumn};
-use engine::{Columns, Cut, Friend, HistogramRequest, Meaning, NameScope, first_table};
+use engine::{
+    Columns, Cut, Expressions, Friend, HistogramRequest, Meaning, NameScope, first_table,
+};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
@@ -86,7 +88,7 @@ impl Table {
     /// Where a name is looked up: among these columns and those of friends, below one of them.
     fn scope(&self, py: Python<'_>, below: Option<usize>) -> PyResult<NameScope<'_>> {
         let Inner { table, friends, .. } = self.inner.here(py)?;
-        Ok(NameScope { table, friends, below })
+        Ok(NameScope { below, ..NameScope::beside(table, friends) })
     }
 
     /// The requested columns; friends that they are of are opened.
@@ -100,6 +102,20 @@ impl Table {
         let engine = engine(py)?;
         let wanted = request.wanted();
         let select = engine.select_for(table, friends, &wanted, cut);
+        wait(py, &engine, select)?.map_err(|error| exception(py, &error))
+    }
+
+    /// As `selected`, with the formulas over them.
+    fn expressions(
+        &self,
+        py: Python<'_>,
+        request: &Request,
+        cut: Option<&Cut>,
+    ) -> PyResult<Expressions> {
+        let scope = self.scope(py, None)?;
+        let engine = engine(py)?;
+        let wanted = request.wanted();
+        let select = engine.select_expressions(scope, &wanted, cut);
         wait(py, &engine, select)?.map_err(|error| exception(py, &error))
     }
 }
@@ -332,8 +348,9 @@ impl Table {
     /// All of some entries at once.
     fn read(&self, py: Python<'_>, request: &Request, start: u64, stop: u64) -> PyResult<Batch> {
         let (cut, raised) = request.cut(py);
-        let selected = self.selected(py, request, cut.as_ref())?;
-        let read = selected.read_where(cut.as_ref(), start..stop);
+        let source = self.expressions(py, request, cut.as_ref())?;
+        let read =
+            async { source.batch(source.columns().read_where(source.cut(), start..stop).await?) };
         let batch = wait(py, &engine(py)?, read)?.map_err(|error| raised.or(py, &error))?;
         Batch::new(py, 0, batch)
     }
@@ -348,10 +365,10 @@ impl Table {
         step: &StepSize,
     ) -> PyResult<Batches> {
         let (cut, raised) = request.cut(py);
-        let selected = self.selected(py, request, cut.as_ref())?;
-        let begin = selected.batches(start..stop, step.step(), cut.as_ref());
+        let source = self.expressions(py, request, cut.as_ref())?;
+        let begin = source.columns().batches(start..stop, step.step(), source.cut());
         let batches = wait(py, &engine(py)?, begin)?.map_err(|error| exception(py, &error))?;
-        Ok(Batches::new(batches, raised))
+        Ok(Batches::new(source, batches, raised))
     }
 
     /// Batches of which nothing is read before it is requested, and without a cut; a step in bytes
@@ -415,5 +432,5 @@ fn axis(given: FilledAxis) -> HistogramAxis {
 }
 
 fn info(one: engine::ResolvedColumn) -> ColumnInfo {
-    ColumnInfo::new(one.table, one.column, one.friend)
+    ColumnInfo::of_name(one)
 }

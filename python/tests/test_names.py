@@ -122,9 +122,9 @@ def meant_in_the_shell(table: Any, text: str, capfd: pytest.CaptureFixture[str])
     status = run_here("plan", table.address, "--json", "--columns", text)
     out, error = capfd.readouterr()
     if status:
-        assert re.search("is called|cannot be read|matches the pattern|without a column", error), (
-            error
-        )
+        assert re.search(
+            "is called|cannot be read|matches the pattern|without a column|has no member", error
+        ), error
         return []
     plan = json.loads(out)["tables"]
     if isinstance(table, farroot.Tree):

@@ -35,6 +35,7 @@ for number, path in enumerate(sys.argv[1:]):
     if "without" not in path:
         friend.BuildIndex("run", "ev")
     tree.SetAlias("double", "ev*2" if number == 0 else "ev*3")
+    tree.SetAlias("more", "double+1")
     tree.SetAlias("at", "Entry$")
     tree.SetAlias("count", "Entries$")
     tree.Write()
@@ -108,6 +109,36 @@ def test_aliases_of_each_file(files: list[str], tmp_path: Path) -> None:
     assert chain.arrays(["count"])["count"].to_list() == [7] * 7
     with pytest.raises(farroot.UnsupportedError, match="double"):
         farroot.skim(trees, tmp_path / "out.root", ["double"])
+
+
+def test_an_alias_of_the_caller_goes_before_those_of_files(files: list[str]) -> None:
+    """Regression: within another alias of several files, the files' own was used."""
+    trees = [f"{path}:t" for path in files]
+    given = {"double": "ev * 0 + 40"}
+    for columns in (["more"], ["more", "double"], ["more + 1", "ev"]):
+        alone = [farroot.open(tree).arrays(columns, aliases=given).to_list() for tree in trees]
+        assert [one[columns[0]] for one in alone[0]] == [42 if "+" in columns[0] else 41] * 3
+        both = farroot.concatenate(trees, columns, aliases=given)
+        chain = farroot.chain(trees).arrays(columns, aliases=given)
+        assert both.to_list() == chain.to_list() == alone[0] + alone[1], columns
+    for cut, expected in (("more == 41", 7), ("more == 1", 0)):
+        assert len(farroot.concatenate(trees, ["ev"], cut, aliases=given)) == expected
+    assert len(farroot.concatenate(trees, ["ev"], "more == 1")) == 2
+
+
+def test_merges_say_which_aliases_are_not_those_of_all(files: list[str], tmp_path: Path) -> None:
+    """Regression: the first input's were written without a word."""
+    done = farroot.merge(files, tmp_path / "merged.root")
+    notes = [note for note in done.notes if "alias" in note]
+    assert len(notes) == 1
+    assert notes[0].endswith(": double")
+    assert "of the first input" in notes[0] or "first input's" in notes[0]
+    aliases = farroot.open(f"{tmp_path}/merged.root:t").aliases
+    assert aliases["double"] == "ev*2"
+    alike = farroot.merge([files[0]] * 2, tmp_path / "alike.root")
+    assert not [note for note in alike.notes if "alias" in note]
+    cut = farroot.skim([f"{path}:t" for path in files], tmp_path / "cut.root", ["ev"], "ev > 1")
+    assert [note for note in cut.notes if note.endswith(": double")]
 
 
 def test_cuts_that_count_entries(files: list[str]) -> None:

@@ -258,6 +258,7 @@ async fn many_files(files: usize) -> (f64, String) {
         name: "Muon_pt".into(),
         optional,
         as_bytes,
+        counts: false,
         keep,
     }]);
     let entries = 0..u64::MAX;

@@ -152,6 +152,7 @@ fn a_mistake_of_the_callers_is_never_left_out() {
                 name: "flat_0".into(),
                 optional: false,
                 as_bytes: false,
+                counts: false,
                 keep: Some(Vec::new()),
             }]),
             entries: 0..u64::MAX,

@@ -133,7 +133,7 @@ impl Selection {
             friends.push(Friend::new(name, engine.open_table(&at.file, at.object).await?));
         }
         let table = self.table(engine).await?;
-        let scope = NameScope { table: &table, friends: &friends, below: None };
+        let scope = NameScope::beside(&table, &friends);
         let wanted = match names_of(&self.columns) {
             names if names.is_empty() => ColumnSpec::All,
             names => ColumnSpec::Named(names),
@@ -180,7 +180,8 @@ pub fn names_of(options: &[Several]) -> Vec<String> {
     options.iter().flat_map(|one| one.0.clone()).collect()
 }
 
-/// The parts between commas, but for those in parentheses, brackets and texts.
+/// The parts between commas, but for those in parentheses, brackets and texts; with the blanks around
+/// them, which the engine leaves out where no column's name has them.
 pub fn several(text: &str) -> Result<Several, String> {
     let mut depth = 0i32;
     let mut quote = None;
@@ -194,14 +195,19 @@ pub fn several(text: &str) -> Result<Several, String> {
             (None, '(' | '[') => depth += 1,
             (None, ')' | ']') => depth -= 1,
             (None, ',') if depth <= 0 => {
-                all.push(trimmed(&text[start..at])?);
+                all.push(untrimmed(&text[start..at])?);
                 start = at + 1;
             }
             _ => {}
         }
     }
-    all.push(trimmed(&text[start..])?);
+    all.push(untrimmed(&text[start..])?);
     Ok(Several(all))
+}
+
+/// A part of a list of columns as it is, which has to name something.
+fn untrimmed(text: &str) -> Result<String, String> {
+    trimmed(text).map(|_| text.to_owned())
 }
 
 /// `NAME=FILE:TREE`
@@ -245,7 +251,7 @@ mod tests {
     #[test]
     fn commas_within_a_formula_separate_nothing() {
         let split = |text| several(text).map(|all| all.0);
-        assert_eq!(split("a, hypot(x, y) ,b").unwrap(), ["a", "hypot(x, y)", "b"]);
+        assert_eq!(split("a, hypot(x, y) ,b").unwrap(), ["a", " hypot(x, y) ", "b"]);
         assert_eq!(split("m[:, 1],t == ',',Jet_*").unwrap(), ["m[:, 1]", "t == ','", "Jet_*"]);
         assert!(split("a,,b").is_err());
     }

@@ -223,7 +223,7 @@ impl Engine {
         entries: impl RangeBounds<u64>,
     ) -> Result<Batch> {
         let wanted = ColumnSpec::named(columns);
-        let scope = NameScope { table, friends: &[], below: None };
+        let scope = NameScope::of(table);
         let entries = half_open(&entries);
         let source = self.select_expressions(scope, &wanted, None).await?;
         source.batch(source.columns().read(entries).await?)

@@ -24,8 +24,6 @@ pub enum TypeRule {
 pub struct ColumnTypes {
     rule: TypeRule,
     known: Vec<KnownType>,
-    /// Whether columns are kept as they are, too, where they are converted.
-    keeps_own: bool,
     /// Names of the columns in the present table, and whether each has to be converted.
     own: Vec<(String, bool)>,
 }
@@ -51,24 +49,6 @@ impl ColumnTypes {
         ColumnTypes { rule, ..ColumnTypes::default() }
     }
 
-    /// The same; columns that are converted are handed on as they are, too.
-    #[must_use]
-    pub fn keeping_own(self) -> Self {
-        ColumnTypes { keeps_own: true, ..self }
-    }
-
-    /// The columns of a batch that are to be converted, as they are, by their positions among those
-    /// that were asked for.
-    pub(crate) fn own(&self, batch: &Batch) -> Vec<(usize, Array)> {
-        let own =
-            self.own.iter().enumerate().filter(|(_, (_, is_other))| self.keeps_own && *is_other);
-        let found = own.filter_map(|(at, (name, _))| {
-            let mut same = batch.columns.iter().filter(|(other, _)| other == name);
-            same.next().map(|(_, array)| (at, array.clone()))
-        });
-        found.collect()
-    }
-
     /// Whether tables are compared; else [`ColumnTypes::begin`] need not be called.
     pub fn compare(&self) -> bool {
         self.rule != TypeRule::Own
@@ -89,8 +69,7 @@ impl ColumnTypes {
             return Ok(());
         }
         if self.known.is_empty() {
-            let keeps_own = self.keeps_own;
-            *self = ColumnTypes { keeps_own, ..ColumnTypes::of(self.rule, table) };
+            *self = ColumnTypes::of(self.rule, table);
         }
         self.own.clear();
         for (known, (name, empty)) in self.known.iter_mut().zip(&table.columns) {

@@ -116,6 +116,16 @@ impl Batch {
         Batch { entries, survivors, columns: columns.collect(), left_out: Vec::new() }
     }
 
+    /// The same with its entries counted from another beginning.
+    pub(crate) fn shifted(mut self, first: u64) -> Self {
+        let mut all = self.survivors.iter_mut().flatten().collect::<Vec<_>>();
+        all.push(&mut self.entries);
+        for run in all {
+            *run = run.start.saturating_add(first)..run.end.saturating_add(first);
+        }
+        self
+    }
+
     /// The column of that name, if there is one.
     pub fn get(&self, name: &str) -> Option<&Array> {
         self.columns.iter().find(|(column, _)| column == name).map(|(_, array)| array)

@@ -122,6 +122,11 @@ impl Computed {
         computed
     }
 
+    /// Number of wanted columns.
+    pub fn wanted_columns(&self) -> usize {
+        self.wanted.len()
+    }
+
     /// The position of a column among the values of the reads and of the steps so far.
     fn place(&self, column: &ColumnRequest) -> usize {
         let steps = self.steps.iter().rposition(|(step, _)| step.name == column.name);

@@ -16,8 +16,10 @@ pub struct Expressions {
     pub(crate) columns: Box<dyn Columns>,
     pub(crate) cut: Option<Cut>,
     /// `None` where they are those that are read.
-    pub(crate) wanted: Option<Vec<Wanted>>,
+    pub(crate) wanted: Option<Arc<[Wanted]>>,
     pub(crate) hidden: Vec<HiddenAlias>,
+    /// Of a table that is one of several: see [`Expressions::within`].
+    within: Option<(u64, u64)>,
 }
 
 /// An alias that a caller may have meant; the column of its name is read, as by ROOT and uproot.
@@ -37,7 +39,8 @@ impl fmt::Display for HiddenAlias {
 }
 
 /// A column that a caller gets.
-pub(crate) enum Wanted {
+#[derive(Debug, Clone)]
+pub enum Wanted {
     /// The one at this position of those that are read; under the name by which the caller asked
     /// for it, if that is another one.
     Read(usize, Option<String>),
@@ -45,7 +48,50 @@ pub(crate) enum Wanted {
     Computed(String, Arc<Program>),
 }
 
+impl PartialEq for Wanted {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Wanted::Read(at, name), Wanted::Read(other, others)) => (at, name) == (other, others),
+            (Wanted::Computed(text, program), Wanted::Computed(other, others)) => {
+                text == other && Arc::ptr_eq(program, others)
+            }
+            _ => false,
+        }
+    }
+}
+
 impl Expressions {
+    /// Columns that are read, and those of `wanted` that a caller gets. Of several tables each
+    /// computes formulas by its own types.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where a formula cannot be computed.
+    pub(crate) fn new(
+        columns: Box<dyn Columns>,
+        cut: Option<Cut>,
+        wanted: Option<Arc<[Wanted]>>,
+        hidden: Vec<HiddenAlias>,
+    ) -> Result<Self> {
+        let computing = match &wanted {
+            Some(wanted) => columns.computing(wanted)?,
+            None => None,
+        };
+        let (columns, wanted) = match computing {
+            Some(computing) => (computing, None),
+            None => (columns, wanted),
+        };
+        Ok(Expressions { columns, cut, wanted, hidden, within: None })
+    }
+
+    /// The same of a table that is one of several: its first entry among theirs, and how many these
+    /// have. Formulas count entries so.
+    #[must_use]
+    pub(crate) fn within(mut self, place: Option<(u64, u64)>) -> Self {
+        self.within = place.or(self.within);
+        place.into_iter().for_each(|place| self.columns.count_within(place));
+        self
+    }
+
     /// The columns that are read.
     pub fn columns(&self) -> &dyn Columns {
         &*self.columns
@@ -71,7 +117,7 @@ impl Expressions {
         let read = self.columns.names();
         let Some(wanted) = &self.wanted else { return read };
         let mut names = Vec::with_capacity(wanted.len());
-        for one in wanted {
+        for one in wanted.iter() {
             names.push(match one {
                 Wanted::Read(at, name) => name.as_deref().unwrap_or(read[*at]),
                 Wanted::Computed(text, _) => &**text,
@@ -99,7 +145,9 @@ impl Expressions {
     /// `InvalidArgument` where a formula cannot be computed.
     pub fn batch(&self, batch: Batch) -> Result<Batch> {
         let Some(wanted) = &self.wanted else { return Ok(batch) };
-        let Batch { entries, survivors, columns, left_out: skipped } = batch;
+        let (first, total) = self.within.unwrap_or((0, self.columns.num_entries()));
+        let (own_entries, own_survivors) = (batch.entries.clone(), batch.survivors.clone());
+        let Batch { entries, survivors, columns, left_out: skipped } = batch.shifted(first);
         let is_skipped = |at: usize| skipped.iter().find(|one| one.position == at);
         let count = columns.len() + skipped.len();
         let mut read = columns.into_iter();
@@ -117,7 +165,7 @@ impl Expressions {
         for (position, one) in wanted.iter().enumerate() {
             match one {
                 Wanted::Computed(text, program) => {
-                    let array = program.array(&given, Some(self.columns.num_entries()))?;
+                    let array = program.array(&given, Some(total))?;
                     columns.push((text.clone(), array));
                 }
                 Wanted::Read(at, name) => match is_skipped(*at) {
@@ -130,7 +178,6 @@ impl Expressions {
                 },
             }
         }
-        let Batch { entries, survivors, .. } = given;
-        Ok(Batch { entries, survivors, columns, left_out })
+        Ok(Batch { entries: own_entries, survivors: own_survivors, columns, left_out })
     }
 }

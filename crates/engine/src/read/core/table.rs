@@ -12,6 +12,7 @@ use super::alike::TableTypes;
 use super::batches::Batches;
 use super::columns::Batch;
 use super::cut::{Cut, SurvivorFeed};
+use super::expressions::Wanted;
 use super::footprint::ReadFootprint;
 use super::friends::FriendList;
 use super::lazy::{LazyColumns, Learning};
@@ -191,6 +192,19 @@ pub trait Columns: Any + Send + Sync {
     fn requests(&self) -> Vec<ColumnRequest> {
         self.names().into_iter().map(ColumnRequest::named).collect()
     }
+
+    /// The columns that a caller gets of these, computed table by table before the types of
+    /// several tables are made one; `None` where the types are those of one table.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where a formula cannot be computed.
+    fn computing(&self, _wanted: &Arc<[Wanted]>) -> Result<Option<Box<dyn Columns>>> {
+        Ok(None)
+    }
+
+    /// Of columns that are computed table by table: their first entry among those of further
+    /// tables, and how many all of these have.
+    fn count_within(&mut self, _place: (u64, u64)) {}
 
     /// Names of the friends that some of the columns are of.
     fn friends(&self) -> Vec<&str> {

@@ -26,7 +26,6 @@ use crate::read::file::Speculation;
 use crate::read::file::layout_hints::{MetadataHints, are_over_http};
 use crate::read::file::session::Session;
 use remote::{Error, ErrorKind, Result};
-use rootfile::Array;
 
 /// One tree or RNTuple in one file.
 #[derive(Clone, Default)]
@@ -42,6 +41,9 @@ pub struct TableLocation {
     pub count: Option<u64>,
     /// Other tables whose entries belong to its own.
     pub friends: Vec<FriendLocation>,
+    /// Of one of several tables that are read as one: its first entry among theirs, and how many
+    /// these have. Formulas count entries so.
+    pub within: Option<(u64, u64)>,
 }
 
 /// A friend beside a table.
@@ -151,9 +153,6 @@ pub struct ScanBatch {
     pub url: String,
     /// The columns.
     pub batch: Batch,
-    /// By position, those columns as the file has them that have another type in others: formulas
-    /// are computed from them, whatever files came before.
-    pub own: Vec<(usize, Array)>,
 }
 
 impl Deref for ScanBatch {
@@ -308,9 +307,8 @@ impl ScanBatches {
                     Some(Ok(batch)) => {
                         let file = present.file;
                         let url = present.url.clone();
-                        let own = self.types.own(&batch);
                         return Some(match self.types.convert(batch) {
-                            Ok(batch) => Ok(ScanBatch { file, url, batch, own }),
+                            Ok(batch) => Ok(ScanBatch { file, url, batch }),
                             Err(error) => Err(self.give_up(error)),
                         });
                     }
@@ -574,7 +572,7 @@ async fn read(
     rank: ReadPriority,
 ) -> Result<(Expressions, Batches)> {
     let source = session.expressions(table, friends, &scan.wanted, scan.cut.as_ref()).await;
-    let source = source.map_err(|error| error.with_url(&*place.url))?;
+    let source = source.map_err(|error| error.with_url(&*place.url))?.within(place.within);
     let entries = place.entries(scan);
     let columns = source.columns();
     let batches = columns.start_where(source.cut(), entries, scan.step, rank).await?;

@@ -137,6 +137,8 @@ pub struct ExactColumn {
     pub optional: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub as_bytes: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub counts: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep: Option<Vec<String>>,
 }
@@ -228,15 +230,15 @@ impl HistogramAxis {
 
 impl From<ColumnRequest> for ExactColumn {
     fn from(request: ColumnRequest) -> Self {
-        let ColumnRequest { name, optional, as_bytes, keep } = request;
-        ExactColumn { name, optional, as_bytes, keep }
+        let ColumnRequest { name, optional, as_bytes, counts, keep } = request;
+        ExactColumn { name, optional, as_bytes, counts, keep }
     }
 }
 
 impl From<&ExactColumn> for ColumnRequest {
     fn from(column: &ExactColumn) -> Self {
-        let ExactColumn { name, optional, as_bytes, keep } = column.clone();
-        ColumnRequest { name, optional, as_bytes, keep }
+        let ExactColumn { name, optional, as_bytes, counts, keep } = column.clone();
+        ColumnRequest { name, optional, as_bytes, counts, keep }
     }
 }
 

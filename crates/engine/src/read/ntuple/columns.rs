@@ -15,7 +15,7 @@ use crate::read::core::cut::SurvivorFeed;
 use crate::read::core::footprint::ReadFootprint;
 use crate::read::core::lazy::{LazyColumns, Learning};
 use crate::read::core::names::NameList;
-use crate::read::core::request::{ColumnRequest, ColumnSpec};
+use crate::read::core::request::{ColumnRequest, ColumnSpec, FormulaSpec};
 use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::core::table::{Columns, Table, TablePlace, not_added};
 use crate::read::file::File;
@@ -76,8 +76,8 @@ impl Table for RNTuple {
         let columns = match wanted {
             ColumnSpec::All => self.all_columns(),
             ColumnSpec::Named(patterns) => self.columns(patterns)?,
-            ColumnSpec::Requested(chosen) => {
-                chosen.iter().map(|each| self.chosen(each)).collect::<Result<_>>()?
+            ColumnSpec::Requested(reads) | ColumnSpec::Formulas(FormulaSpec { reads, .. }) => {
+                reads.iter().map(|each| self.chosen(each)).collect::<Result<_>>()?
             }
         };
         Ok(RNTupleColumns::boxed(self, columns))

@@ -8,7 +8,7 @@ use super::resolve::in_formula;
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::Cut;
 use crate::read::core::define::{Definition, cut_of, definition_of};
-use crate::read::core::formula::{Formula, Grammar};
+use crate::read::core::formula::{Formula, Grammar, Program};
 use crate::read::core::request::ColumnRequest;
 use crate::read::core::table::Table;
 use crate::read::file::session::Session;
@@ -116,8 +116,7 @@ pub(crate) async fn alias(
     scope: NameScope<'_>,
     name: &str,
 ) -> Result<Option<Definition>> {
-    let Some(formula) = alias_of(&**scope.table, name) else { return Ok(None) };
-    let formula = Formula::parse_in(&formula, Grammar::Root)?;
+    let Some(formula) = scope.alias(name)? else { return Ok(None) };
     let within = [name.to_owned()];
     let mut reads = FormulaReads::default();
     let program = reads.program(session, scope, formula, &within).await?;
@@ -131,7 +130,8 @@ pub(crate) async fn alias(
     Ok(Some(Definition { name: name.to_owned(), columns, compute: Arc::new(program) }))
 }
 
-/// The aliases among names. A column hides an alias of its name, and so does a new column.
+/// The aliases and the members of records among names. A column hides an alias of its name, and so
+/// does a new column.
 async fn aliases_of(
     session: &Session,
     scope: NameScope<'_>,
@@ -139,16 +139,23 @@ async fn aliases_of(
     define: &[Definition],
 ) -> Result<Vec<Definition>> {
     let mut found: Vec<Definition> = Vec::new();
-    if scope.table.aliases().is_empty() {
-        return Ok(found);
-    }
     for ColumnRequest { name, .. } in names {
-        if define.iter().chain(&found).any(|one| one.name == *name)
-            || in_formula(session, scope, name).await.is_ok()
-        {
+        if define.iter().chain(&found).any(|one| one.name == *name) {
             continue;
         }
-        found.extend(alias(session, scope, name).await?);
+        match in_formula(session, scope, name).await {
+            Ok(column) if column.members.is_empty() => {}
+            Ok(column) => {
+                let compute = Arc::new(Program::member(name, &column.members));
+                let columns = vec![column.request()];
+                found.push(Definition { name: name.clone(), columns, compute });
+            }
+            Err(error) => match alias(session, scope, name).await? {
+                Some(alias) => found.push(alias),
+                None if name.contains('.') => return Err(error),
+                None => {}
+            },
+        }
     }
     Ok(found)
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::meaning::{HiddenAliases, Meaning, NameScope, alias_of, meaning};
+use super::meaning::{HiddenAliases, Meaning, NameScope, meaning, without_blanks};
 use super::resolve::{ResolvedColumn, in_formula};
 use crate::read::core::cut::Cut;
 use crate::read::core::expressions::{Expressions, Wanted};
 use crate::read::core::formula::{Formula, Grammar, Operand, Program};
 use crate::read::core::names::ColumnKind;
-use crate::read::core::request::{ColumnRequest, ColumnSpec};
+use crate::read::core::request::{ColumnRequest, ColumnSpec, FormulaSpec};
 use crate::read::core::select::is_glob;
 use crate::read::file::session::Session;
 use crate::read::many::opener::Opener;
@@ -27,8 +27,13 @@ impl Expressions {
         cut: Option<&Cut>,
     ) -> Result<Expressions> {
         let mut hidden = HiddenAliases::default();
+        let scope = match wanted {
+            ColumnSpec::Formulas(spec) => NameScope { aliases: &spec.aliases, ..scope },
+            _ => scope,
+        };
         let (spec, wanted) = match wanted {
             ColumnSpec::Named(texts) => computed(session, scope, texts, &mut hidden).await?,
+            ColumnSpec::Formulas(spec) => over_aliases(session, scope, spec).await?,
             ColumnSpec::Requested(all) if names_alias(scope, all) => {
                 requested(session, scope, all).await?
             }
@@ -39,7 +44,7 @@ impl Expressions {
         }
         let cut = super::aliases::in_cut(session, scope, &[], cut).await?;
         let columns = session.select(scope.table, scope.friends, &spec, cut.as_ref()).await?;
-        Ok(Expressions { columns, cut, wanted, hidden: hidden.into_list() })
+        Expressions::new(columns, cut, wanted.map(Arc::from), hidden.into_list())
     }
 }
 
@@ -50,8 +55,10 @@ async fn computed(
     texts: &[String],
     hidden: &mut HiddenAliases,
 ) -> Result<(ColumnSpec, Option<Vec<Wanted>>)> {
+    let texts = texts.iter().map(|text| without_blanks(&**scope.table, text).to_owned());
+    let texts: Vec<String> = texts.collect();
     let mut meanings = Vec::with_capacity(texts.len());
-    for text in texts {
+    for text in &texts {
         hidden.note(session, scope, text).await?;
         meanings.push((text, meaning(session, scope, text).await?));
     }
@@ -60,7 +67,7 @@ async fn computed(
         Meaning::Alias(_) | Meaning::Formula(_) => false,
     };
     if meanings.iter().all(is_plain) {
-        return Ok((ColumnSpec::Named(texts.to_vec()), None));
+        return Ok((ColumnSpec::Named(texts.clone()), None));
     }
     let mut reads = FormulaReads::default();
     let mut wanted = Vec::<Wanted>::new();
@@ -107,25 +114,46 @@ async fn requested(
     let mut reads = FormulaReads::default();
     let mut wanted = Vec::with_capacity(all.len());
     for one in all {
-        let alias = match in_formula(session, scope, &one.name).await {
-            Ok(_) => None,
-            Err(_) => alias_of(&**scope.table, &one.name),
-        };
-        let Some(alias) = alias else {
-            wanted.push(Wanted::Read(reads.add(one.clone()), None));
-            continue;
-        };
-        let formula = Formula::parse_in(&alias, Grammar::Root)?;
-        let within = std::slice::from_ref(&one.name);
-        let program = reads.program(session, scope, formula, within).await?;
-        wanted.push(Wanted::Computed(one.name.clone(), Arc::new(program)));
+        wanted.push(match reads.operand(session, scope, one).await? {
+            Operand::Column(at) => Wanted::Read(at, None),
+            Operand::Formula(program) => Wanted::Computed(one.name.clone(), program),
+        });
+    }
+    Ok((ColumnSpec::Requested(reads.0), Some(wanted)))
+}
+
+/// As [`computed`], of columns and aliases by name, and of formulas over these.
+async fn over_aliases(
+    session: &Session,
+    scope: NameScope<'_>,
+    spec: &FormulaSpec,
+) -> Result<(ColumnSpec, Option<Vec<Wanted>>)> {
+    let mut reads = FormulaReads::default();
+    let mut operands = Vec::with_capacity(spec.reads.len());
+    for one in &spec.reads {
+        operands.push(reads.operand(session, scope, one).await?);
+    }
+    let mut wanted = Vec::with_capacity(spec.wanted.len());
+    for one in spec.wanted.iter() {
+        wanted.push(match one {
+            Wanted::Read(at, name) => match &operands[*at] {
+                Operand::Column(at) => Wanted::Read(*at, name.clone()),
+                Operand::Formula(program) => {
+                    let name = name.clone().unwrap_or_else(|| spec.reads[*at].name.clone());
+                    Wanted::Computed(name, program.clone())
+                }
+            },
+            Wanted::Computed(text, program) => {
+                Wanted::Computed(text.clone(), program.over(&operands)?)
+            }
+        });
     }
     Ok((ColumnSpec::Requested(reads.0), Some(wanted)))
 }
 
 /// The name of a branch that a caller calls otherwise than by its path: the caller's own.
 fn called(text: &str, found: &[ResolvedColumn]) -> Option<String> {
-    let [ResolvedColumn { friend: None, table, column }] = found else { return None };
+    let [ResolvedColumn { friend: None, table, column, .. }] = found else { return None };
     let list = table.list();
     let is_group = || list.all().iter().any(|other| other.parent == Some(*column));
     let is_called_so = list.all()[*column].path == text
@@ -144,7 +172,7 @@ impl FormulaReads {
     /// Where the column is among those that are read, to which it is added.
     fn add(&mut self, request: ColumnRequest) -> usize {
         let is_same = |one: &ColumnRequest| {
-            (&one.name, one.as_bytes, &one.keep) == (&request.name, request.as_bytes, &request.keep)
+            ColumnRequest { optional: request.optional, ..one.clone() } == request
         };
         if let Some(known) = self.0.iter().position(is_same) {
             self.0[known].optional &= request.optional;
@@ -152,6 +180,21 @@ impl FormulaReads {
         }
         self.0.push(request);
         self.0.len() - 1
+    }
+
+    /// A column by name, or an alias, which a column of its name hides.
+    async fn operand(
+        &mut self,
+        session: &Session,
+        scope: NameScope<'_>,
+        one: &ColumnRequest,
+    ) -> Result<Operand> {
+        let is_column =
+            !scope.has_alias(&one.name) || in_formula(session, scope, &one.name).await.is_ok();
+        let alias = if is_column { None } else { scope.alias(&one.name)? };
+        let Some(formula) = alias else { return Ok(Operand::Column(self.add(one.clone()))) };
+        let within = std::slice::from_ref(&one.name);
+        Ok(Operand::Formula(Arc::new(self.program(session, scope, formula, within).await?)))
     }
 
     /// A formula with the meanings of its names. `within` are the aliases that it is part of.
@@ -163,23 +206,34 @@ impl FormulaReads {
         within: &[String],
     ) -> Result<Program> {
         let mut operands = Vec::with_capacity(formula.columns.len());
-        for name in &formula.columns {
+        let mut formula = formula;
+        for (number, name) in formula.columns.clone().iter().enumerate() {
             let column = match in_formula(session, scope, name).await {
                 Ok(column) => column,
                 Err(error) => {
-                    let Some(alias) = alias_of(&**scope.table, name) else { return Err(error) };
+                    let Some(formula) = scope.alias(name)? else { return Err(error) };
                     if within.contains(name) {
                         let message = format!("the alias {name:?} refers to itself");
                         return Err(Error::new(ErrorKind::InvalidArgument, message));
                     }
-                    let formula = Formula::parse_in(&alias, Grammar::Root)?;
                     let within = [within, std::slice::from_ref(name)].concat();
                     let program = Box::pin(self.program(session, scope, formula, &within)).await?;
                     operands.push(Operand::Formula(Arc::new(program)));
                     continue;
                 }
             };
-            operands.push(Operand::Column(self.add(column.request())));
+            let counts = formula.is_of_root() && column.counts_objects();
+            if counts {
+                formula = formula.counting(number)?;
+            }
+            let at = self.add(ColumnRequest { counts, ..column.request() });
+            operands.push(match &column.members[..] {
+                [] => Operand::Column(at),
+                members => {
+                    let member = Arc::new(Program::member(name, members));
+                    Operand::Formula(member.over(&[Operand::Column(at)])?)
+                }
+            });
         }
         let counts_entries = formula.counts_entries();
         let program = Program::new(Arc::new(formula), operands)?;

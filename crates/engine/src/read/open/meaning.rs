@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::resolve::{NameResolver, ResolvedColumn};
 use crate::read::core::expressions::HiddenAlias;
-use crate::read::core::formula::Formula;
+use crate::read::core::formula::{Formula, Grammar};
 use crate::read::core::friends::Friend;
 use crate::read::core::select::is_glob;
 use crate::read::core::table::Table;
@@ -22,7 +22,7 @@ pub enum Meaning {
     Columns(Vec<ResolvedColumn>),
     /// An alias that the file has: a formula in ROOT's grammar.
     Alias(String),
-    /// A formula in Python's grammar.
+    /// A formula in Python's grammar, or the member of a column's records.
     Formula(Formula),
 }
 
@@ -33,6 +33,38 @@ pub struct NameScope<'a> {
     pub table: &'a Arc<dyn Table>,
     pub friends: &'a [Friend],
     pub below: Option<usize>,
+    /// Formulas of the caller, in Python's grammar, that go before aliases of the file.
+    pub aliases: &'a [(String, String)],
+}
+
+impl<'a> NameScope<'a> {
+    /// The columns of a table, and those of the friends that its file names.
+    pub fn of(table: &'a Arc<dyn Table>) -> Self {
+        NameScope::beside(table, &[])
+    }
+
+    /// As [`NameScope::of`], with friends that a program has added.
+    pub fn beside(table: &'a Arc<dyn Table>, friends: &'a [Friend]) -> Self {
+        NameScope { table, friends, below: None, aliases: &[] }
+    }
+
+    /// Whether a name is that of an alias, which a column of the name hides.
+    pub(super) fn has_alias(&self, name: &str) -> bool {
+        let aliases = self.table.aliases();
+        self.aliases.iter().chain(&aliases).any(|(alias, _)| alias == name)
+    }
+
+    /// The formula that a name stands for, where no column has the name.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a formula that cannot be read.
+    pub(super) fn alias(&self, name: &str) -> Result<Option<Formula>> {
+        if let Some((_, text)) = self.aliases.iter().find(|(alias, _)| alias == name) {
+            return Formula::parse(text).map(Some);
+        }
+        let text = alias_of(&**self.table, name);
+        text.map(|text| Formula::parse_in(&text, Grammar::Root)).transpose()
+    }
 }
 
 /// The meaning of a text: [`Engine::meaning`](crate::Engine::meaning).
@@ -41,7 +73,7 @@ pub(crate) async fn meaning(
     scope: NameScope<'_>,
     text: &str,
 ) -> Result<Meaning> {
-    let NameScope { table, friends, below } = scope;
+    let NameScope { table, friends, below, .. } = scope;
     let list = table.list();
     if let Some(column) = list.find_below(text, below) {
         return Ok(Meaning::Columns(vec![ResolvedColumn::own(table, column)]));
@@ -62,7 +94,15 @@ pub(crate) async fn meaning(
         }
     }
     let alias = alias_of(&**table, text);
-    let found = super::resolve::resolve(session, scope, text).await;
+    let mut found = super::resolve::resolve(session, scope, text).await;
+    let is_name = |formula: &Formula| matches!(&formula.columns[..], [name] if name == text);
+    if found.is_err() && alias.is_none() && parsed.as_ref().is_ok_and(is_name) {
+        // It may be the name of a member of records.
+        match super::resolve::in_formula(session, scope, text).await {
+            Ok(_) => return parsed.map(Meaning::Formula),
+            Err(error) => found = Err(error),
+        }
+    }
     match (found, alias, parsed) {
         (Ok(columns), ..) if !columns.is_empty() => Ok(Meaning::Columns(columns)),
         (_, Some(formula), _) => Ok(Meaning::Alias(formula)),
@@ -129,6 +169,12 @@ impl HiddenAliases {
     pub fn into_list(self) -> Vec<HiddenAlias> {
         self.0
     }
+}
+
+/// A text that a caller gives for a column: as it is where a column has that name, and else without
+/// the blanks around it.
+pub(crate) fn without_blanks<'a>(table: &dyn Table, text: &'a str) -> &'a str {
+    if table.has(text) { text } else { text.trim() }
 }
 
 /// The formula of an alias.

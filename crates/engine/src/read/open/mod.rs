@@ -73,7 +73,7 @@ impl Opener for Session {
         wanted: &'a ColumnSpec,
         cut: Option<&'a Cut>,
     ) -> BoxFuture<'a, Result<Expressions>> {
-        let scope = meaning::NameScope { table, friends, below: None };
+        let scope = meaning::NameScope::beside(table, friends);
         Expressions::of(self, scope, wanted, cut).boxed()
     }
 }

@@ -5,16 +5,19 @@ use std::sync::Arc;
 use super::meaning::NameScope;
 use crate::read::core::cut::Cut;
 use crate::read::core::formula::Formula;
+use crate::read::core::formula::members::{member, members_of};
 use crate::read::core::friends::{Friend, column_behind, column_of_place};
 use crate::read::core::names::ColumnKind;
-use crate::read::core::request::{ColumnRequest, ColumnSpec};
+use crate::read::core::request::{ColumnRequest, ColumnSpec, FormulaSpec};
 use crate::read::core::select::is_glob;
 use crate::read::core::table::{Columns, Table};
 use crate::read::file::session::Session;
 use crate::read::joined::Joined;
 use crate::read::many::chain::{self, Chain};
 use crate::read::open::friends::{friends_that_open, some_friends};
+use crate::read::tree::Tree;
 use remote::{Error, ErrorKind, Result};
+use rootfile::tree::BranchId;
 
 /// Chooses columns of a table and of its friends, as
 /// [`Engine::select_for`](crate::Engine::select_for) says.
@@ -28,7 +31,9 @@ pub(super) async fn select(
     let patterns: Vec<(&str, Option<&ColumnRequest>)> = match wanted {
         ColumnSpec::All => Vec::new(),
         ColumnSpec::Named(patterns) => patterns.iter().map(|name| (&**name, None)).collect(),
-        ColumnSpec::Requested(all) => all.iter().map(|one| (&*one.name, Some(one))).collect(),
+        ColumnSpec::Requested(reads) | ColumnSpec::Formulas(FormulaSpec { reads, .. }) => {
+            reads.iter().map(|one| (&*one.name, Some(one))).collect()
+        }
     };
     let decide = cut.iter().flat_map(|cut| &cut.columns).map(|column| &*column.name);
     let names: Vec<&str> = patterns.iter().map(|(name, _)| *name).chain(decide).collect();
@@ -85,6 +90,8 @@ pub struct ResolvedColumn {
     pub table: Arc<dyn Table>,
     /// Its position in [`Table::list`].
     pub column: usize,
+    /// Members of its records, each in the one before, where a formula names them.
+    pub members: Vec<String>,
 }
 
 /// The first table of a chain; a tree or an RNTuple itself.
@@ -97,7 +104,44 @@ pub fn first_table(table: &Arc<dyn Table>) -> Arc<dyn Table> {
 
 impl ResolvedColumn {
     pub(super) fn own(table: &Arc<dyn Table>, column: usize) -> Self {
-        ResolvedColumn { friend: None, table: first_table(table), column }
+        ResolvedColumn { friend: None, table: first_table(table), column, members: Vec::new() }
+    }
+
+    /// Whether it has the number of objects whose members are columns: a split collection.
+    pub fn counts_objects(&self) -> bool {
+        let tree = self.table.downcast_ref::<Tree>();
+        tree.is_some_and(|tree| tree.counts_objects(BranchId(self.column as u32)))
+    }
+
+    /// The same with members of its records.
+    ///
+    /// # Errors
+    /// `NotInFile` with the members that there are; `None` within where it has no members.
+    fn with_members(self, members: &[&str]) -> std::result::Result<Self, Option<Error>> {
+        let list = self.table.list();
+        let unknown = |of: &str, name: &str, known: &[&str]| {
+            let message = format!("{of} has no member {name:?}; it has {}", known.join(", "));
+            Some(Error::new(ErrorKind::NotInFile, message).with_url(self.table.file().url()))
+        };
+        let path = &list.all()[self.column].path;
+        let children = list.all().iter().filter(|one| one.parent == Some(self.column));
+        let children: Vec<&str> = children.map(|one| &*one.name).collect();
+        if !children.is_empty() {
+            return Err(unknown(path, members.first().unwrap_or(&""), &children));
+        }
+        let column = self.table.require(&list.address(self.column)).map_err(|_| None)?;
+        let mut array = column.empty_at(0);
+        let mut of = path.clone();
+        for name in members {
+            let known = members_of(&array).ok_or(None)?;
+            if !known.contains(name) {
+                return Err(unknown(&of, name, &known));
+            }
+            array = member(array, name).map_err(|_| None)?;
+            of = format!("{of}.{name}");
+        }
+        let members = members.iter().map(|name| (*name).to_owned()).collect();
+        Ok(ResolvedColumn { members, ..self })
     }
 
     /// The column as it is asked for: by its address, of a friend with the friend's name before it.
@@ -116,7 +160,7 @@ pub(crate) async fn resolve(
     scope: NameScope<'_>,
     text: &str,
 ) -> Result<Vec<ResolvedColumn>> {
-    let NameScope { table, friends, below } = scope;
+    let NameScope { table, friends, below, .. } = scope;
     let own = |column| ResolvedColumn::own(table, column);
     if let Some(column) = table.list().find_below(text, below) {
         return Ok(vec![own(column)]);
@@ -147,15 +191,20 @@ pub(crate) async fn resolve(
     }
     let name = &friend.name;
     let table = first_table(&friend.table);
-    let of_friend =
-        |column| ResolvedColumn { friend: Some(name.clone()), table: table.clone(), column };
+    let of_friend = |column| ResolvedColumn {
+        friend: Some(name.clone()),
+        table: table.clone(),
+        column,
+        members: Vec::new(),
+    };
     Ok(columns.into_iter().map(of_friend).collect())
 }
 
-/// The column of a name in a formula: no pattern.
+/// The column of a name in a formula: no pattern. Where no column has the name, it may be that of
+/// a member: `column.member`.
 ///
 /// # Errors
-/// As [`resolve`].
+/// As [`resolve`]; `NotInFile` with the members of a column that lacks the one.
 pub(crate) async fn in_formula(
     session: &Session,
     scope: NameScope<'_>,
@@ -163,8 +212,19 @@ pub(crate) async fn in_formula(
 ) -> Result<ResolvedColumn> {
     let NameScope { table, below, .. } = scope;
     let no_such = || table.list().no_such(name, below).with_url(table.file().url());
-    let found = resolve(session, scope, name).await?;
-    found.into_iter().next().ok_or_else(no_such)
+    let found = resolve(session, scope, name).await;
+    let found = found.and_then(|found| found.into_iter().next().ok_or_else(no_such));
+    let Err(error) = found else { return found };
+    if is_glob(name) {
+        return Err(error);
+    }
+    for (dot, _) in name.rmatch_indices('.') {
+        let Ok(found) = resolve(session, scope, &name[..dot]).await else { continue };
+        let [column] = &found[..] else { continue };
+        let members: Vec<&str> = name[dot + 1..].split('.').collect();
+        return column.clone().with_members(&members).map_err(|why| why.unwrap_or(error));
+    }
+    Err(error)
 }
 
 /// A table and those friends of it that names may be about.

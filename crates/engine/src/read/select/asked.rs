@@ -114,7 +114,7 @@ impl Engine {
         request: &HistogramRequest,
     ) -> Result<Choosing> {
         let (wanted, cut) = plan::wanted(&request.select(Vec::new()))?;
-        let scope = NameScope { table, friends: &[], below: None };
+        let scope = NameScope::of(table);
         let source = self.select_expressions(scope, &wanted, cut.as_ref()).await?;
         let columns = source.columns();
         let entries = columns.covered(request.entries.clone())?;

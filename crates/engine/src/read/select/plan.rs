@@ -73,7 +73,7 @@ pub async fn planned(
         Some([start, stop]) => start..stop,
         None => 0..u64::MAX,
     };
-    let scope = NameScope { table: &table, friends: &[], below: None };
+    let scope = NameScope::of(&table);
     let source = engine.select_expressions(scope, &asked.wanted, cut.as_ref()).await?;
     let covered = source.columns().covered(entries.clone())?;
     let nothing = Batch::empty(0..0, None, source.columns().empty().into_iter());
@@ -208,7 +208,7 @@ fn apart(formula: &str, columns: &[&SelectColumn], texts: &[String]) -> String {
 /// The columns that are read to count entries: those that decide.
 fn counted_by(request: &SelectRequest) -> Result<ColumnSpec> {
     let Some(cut) = cut(request)? else { return Ok(ColumnSpec::Requested(Vec::new())) };
-    Ok(match cut.columns.iter().all(|one| one.keep.is_none() && !one.as_bytes) {
+    Ok(match cut.columns.iter().all(|one| one.keep.is_none() && !one.as_bytes && !one.counts) {
         true => ColumnSpec::named(cut.columns.iter().map(|one| &one.name)),
         false => ColumnSpec::Requested(cut.columns),
     })

@@ -18,7 +18,7 @@ use crate::read::core::footprint::ReadFootprint;
 use crate::read::core::friends::FriendList;
 use crate::read::core::lazy::{LazyColumns, Learning};
 use crate::read::core::names::NameList;
-use crate::read::core::request::{ColumnRequest, ColumnSpec};
+use crate::read::core::request::{ColumnRequest, ColumnSpec, FormulaSpec};
 use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::core::table::{Columns, Table, TablePlace, not_added};
 use crate::read::file::File;
@@ -74,15 +74,17 @@ impl Table for Tree {
         let columns = match wanted {
             ColumnSpec::All => self.all_columns(),
             ColumnSpec::Named(patterns) => self.columns(patterns)?,
-            ColumnSpec::Requested(chosen) if chosen.iter().any(|each| each.keep.is_some()) => {
+            ColumnSpec::Requested(reads) | ColumnSpec::Formulas(FormulaSpec { reads, .. })
+                if reads.iter().any(|each| each.keep.is_some()) =>
+            {
                 let message =
                     format!("{} is a tree, not an RNTuple as what is read with it", self.path());
                 return Err(
                     Error::new(ErrorKind::InvalidArgument, message).with_url(self.file().url())
                 );
             }
-            ColumnSpec::Requested(chosen) => {
-                chosen.iter().map(|each| self.chosen(each)).collect::<Result<_>>()?
+            ColumnSpec::Requested(reads) | ColumnSpec::Formulas(FormulaSpec { reads, .. }) => {
+                reads.iter().map(|each| self.chosen(each)).collect::<Result<_>>()?
             }
         };
         Ok(TreeColumns::boxed(self, columns))
@@ -176,6 +178,7 @@ impl Columns for TreeColumns {
             name: list.address(column.branch.0 as usize),
             optional: column.optional,
             as_bytes: column.interpretation.is_of_bytes(),
+            counts: self.tree.is_group(column.branch),
             keep: None,
         };
         self.columns.iter().map(chosen).collect()

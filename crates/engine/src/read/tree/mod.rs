@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use mutex::Mutex;
-use rootfile::tree::{BranchId, Interpretation, TreeIndex};
+use rootfile::tree::{BranchId, BranchKind, Interpretation, TreeIndex};
 
 use crate::located::Located;
 use crate::read::core::batches::Batches;
@@ -135,6 +135,18 @@ impl Tree {
         rootfile::tree::interpret::is_group(&self.inner.tree.branches[branch.0 as usize])
     }
 
+    /// Whether the branch has the number of objects whose members are in branches of their own.
+    pub fn counts_objects(&self, branch: BranchId) -> bool {
+        let branch = &self.inner.tree.branches[branch.0 as usize];
+        match &branch.kind {
+            BranchKind::Element { branch_type, .. } => {
+                matches!(branch_type, 3 | 4) && !branch.children.is_empty()
+            }
+            BranchKind::Clones { .. } => true,
+            _ => false,
+        }
+    }
+
     /// One branch as a column.
     ///
     /// # Errors
@@ -216,9 +228,10 @@ impl Tree {
     /// A branch as it is wanted.
     pub(super) fn chosen(&self, chosen: &ColumnRequest) -> Result<Column> {
         let branch = self.inner.names.require(&chosen.name)?;
-        let column = match chosen.as_bytes {
-            true => self.column_of_bytes(branch)?,
-            false => self.column(branch)?,
+        let column = match (chosen.as_bytes, chosen.counts) {
+            (true, _) => self.column_of_bytes(branch)?,
+            (false, true) => self.counting(branch)?,
+            (false, false) => self.column(branch)?,
         };
         Ok(Column { optional: chosen.optional, ..column })
     }

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use remote::{Result, Written};
+use rootfile::Array;
 
 use super::columns::EncodedColumns;
 use super::first::First;
 use super::options::{SkimOptions, SkimReport};
-use crate::read::core::alike::{ColumnTypes, TypeRule};
+use crate::read::core::alike::{ColumnTypes, TableTypes, TypeRule};
 use crate::read::core::columns::Batch;
 use crate::read::file::session::Session;
 use crate::read::many::scan::{ScanBatch, ScanBatches, TableLocation};
@@ -19,6 +20,11 @@ pub struct SkimBatches {
     session: Session,
     batches: ScanBatches,
     columns: EncodedColumns,
+    /// The kept columns of the first table, without entries, and the types that all batches get.
+    of_first: Vec<(String, Array)>,
+    types: ColumnTypes,
+    /// The same of the new columns.
+    new_types: ColumnTypes,
     inputs: Vec<(String, u64, u64)>,
     current: usize,
 }
@@ -32,20 +38,63 @@ impl SkimBatches {
     ) -> Result<SkimBatches> {
         let columns = EncodedColumns::new(session, options, &first).await?;
         let request = columns.request(options);
-        let batches = ScanBatches::new(session.clone(), sources.to_vec(), request)
-            .with_types(ColumnTypes::new(TypeRule::First));
+        let session = session.clone();
+        let batches = ScanBatches::new(session.clone(), sources.to_vec(), request);
         let inputs = sources.iter().map(|source| (source.url.clone(), 0, 0)).collect();
-        Ok(SkimBatches { first, session: session.clone(), batches, columns, inputs, current: 0 })
+        let mut of_first = columns.nothing(&session, &first.table).await?.columns;
+        of_first.truncate(of_first.len() - columns.new_columns());
+        let url = first.table.file().url();
+        let first_types = TableTypes { columns: of_first.clone(), path: &first.path, url };
+        let types = ColumnTypes::of(TypeRule::First, &first_types);
+        Ok(SkimBatches {
+            first,
+            session,
+            batches,
+            columns,
+            of_first,
+            types,
+            new_types: ColumnTypes::new(TypeRule::First),
+            inputs,
+            current: 0,
+        })
+    }
+
+    /// The columns to write: new ones are computed from columns as the file has them, and then all
+    /// get the types that they have in the first table.
+    fn encodable(&mut self, batch: Batch, url: &str) -> Result<Batch> {
+        let mut batch = self.columns.computed(batch)?;
+        let new = batch.columns.split_off(batch.columns.len() - self.columns.new_columns());
+        // Columns that cannot be read may be left out.
+        let mut read = batch.columns.iter().peekable();
+        let columns = self.of_first.iter().map(|(name, empty)| {
+            let own = read.next_if(|(own, _)| own == name);
+            (name.clone(), own.map_or_else(|| empty.clone(), |(_, array)| array.empty_like()))
+        });
+        let columns = columns.collect();
+        self.types.begin(&TableTypes { columns, path: &self.first.path, url })?;
+        let mut batch = self.types.convert(batch)?;
+        // A function may return another type where there are no entries.
+        if batch.is_empty() {
+            batch.columns.extend(new);
+            return Ok(batch);
+        }
+        let columns = new.iter().map(|(name, array)| (name.clone(), array.empty_like())).collect();
+        self.new_types.begin(&TableTypes { columns, path: &self.first.path, url })?;
+        let kept = std::mem::replace(&mut batch.columns, new);
+        let mut batch = self.new_types.convert(batch)?;
+        let new = std::mem::replace(&mut batch.columns, kept);
+        batch.columns.extend(new);
+        Ok(batch)
     }
 
     /// The next batch; `None` after the last one.
     pub async fn next(&mut self) -> Option<Result<Batch>> {
         let taken = match self.batches.next().await? {
-            Ok(ScanBatch { file, batch, .. }) => {
+            Ok(ScanBatch { file, batch, url }) => {
                 self.current = file;
                 self.inputs[file].1 += batch.entries.end - batch.entries.start;
                 self.inputs[file].2 += batch.len();
-                self.columns.computed(batch)
+                self.encodable(batch, &url)
             }
             Err(error) => Err(error),
         };

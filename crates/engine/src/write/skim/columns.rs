@@ -81,6 +81,11 @@ impl EncodedColumns {
         }
     }
 
+    /// Number of new columns, which are behind the kept ones.
+    pub fn new_columns(&self) -> usize {
+        self.computed.as_ref().map_or(0, |(computed, _)| computed.wanted_columns())
+    }
+
     /// The columns to write of a table, without entries, for their types.
     pub async fn nothing(&self, session: &Session, table: &Arc<dyn Table>) -> Result<Batch> {
         let columns = session.select(table, &[], &self.wanted, None).await?.empty();

@@ -16,7 +16,7 @@ use crate::read::many::opener::Opener;
 use crate::read::many::scan::{OpenAhead, TableLocation};
 use crate::read::ntuple::RNTuple;
 use crate::read::open::aliases;
-use crate::read::open::meaning::{HiddenAliases, Meaning, NameScope, meaning};
+use crate::read::open::meaning::{HiddenAliases, Meaning, NameScope, meaning, without_blanks};
 use crate::read::open::resolve::ResolvedColumn;
 use crate::read::tree::Tree;
 use crate::write::copy::without_sets;
@@ -70,11 +70,12 @@ impl First {
         sources: &[TableLocation],
         options: &SkimOptions,
     ) -> Result<SkimOptions> {
-        let scope = NameScope { table: &self.table, friends: &[], below: None };
+        let scope = NameScope::of(&self.table);
         let mut made = options.clone();
         let mut hidden = HiddenAliases::default();
         made.columns.clear();
         for text in &options.columns {
+            let text = &without_blanks(&*self.table, text).to_owned();
             if made.define.iter().any(|one| one.name == *text) {
                 continue;
             }

@@ -5,6 +5,7 @@
 //! numbers in it: so classes, titles, aliases and user infos stay the same, whichever version of
 //! ROOT wrote them.
 
+mod aliases;
 pub mod basket;
 mod fill;
 mod friends;

@@ -375,3 +375,30 @@ fn a_basket_that_is_elsewhere_is_refused() {
     assert!(basket::move_record(&mut record.clone(), range.start + 1, place, numbers).is_err());
     assert!(basket::move_record(&mut record.clone(), range.start, place, numbers).is_ok());
 }
+
+/// The first input's aliases were written without a word, also where others have other formulas.
+#[test]
+fn notes_name_aliases_that_are_not_those_of_all() {
+    let input = Bytes::from_static(CLUSTERED);
+    let read = |aliases: &[(&str, &str)]| {
+        let (file, known) = opened(&input);
+        let mut tree = ready(SourceTree::read(&file, &known, &key(&file, "events")));
+        let own = aliases.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+        tree.tree.aliases = own.collect();
+        Arc::new(tree)
+    };
+    let notes_of = |inputs: [&[(&str, &str)]; 2]| {
+        let mut copied = CopiedTree::new(read(inputs[0])).unwrap();
+        for aliases in inputs {
+            copied.plan(&read(aliases), Missing::Strict, KeptEntries::default()).unwrap();
+        }
+        copied.left_out().into_iter().filter(|note| note.contains("alias")).collect::<Vec<_>>()
+    };
+    let first: &[(&str, &str)] = &[("a", "x+1"), ("b", "x+2")];
+    assert_eq!(notes_of([first, first]), [""; 0]);
+    // Of two of one name the last counts.
+    assert_eq!(notes_of([first, &[("a", "0"), ("b", "x+2"), ("a", "x+1")]]), [""; 0]);
+    let notes = notes_of([first, &[("a", "x+3"), ("c", "x")]]);
+    assert!(notes[0].ends_with("others or none: a, b"), "{notes:?}");
+    assert!(notes[1].ends_with("lacks are left out: c"), "{notes:?}");
+}

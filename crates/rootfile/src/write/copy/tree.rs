@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::BlockNumbers;
+use super::aliases::CopiedAliases;
 use super::fill::content_max;
 use super::friends::CopiedFriends;
 use super::index::{CopiedIndex, PartIndex};
@@ -51,6 +52,7 @@ pub struct CopiedTree {
     /// Whether some entries are left out, which an index would know.
     is_cut: bool,
     pub(super) friends: CopiedFriends,
+    pub(super) aliases: CopiedAliases,
     index: CopiedIndex,
 }
 
@@ -120,6 +122,7 @@ impl CopiedTree {
             remade: Remade::No,
             is_cut: false,
             friends: CopiedFriends::default(),
+            aliases: CopiedAliases::default(),
             index: CopiedIndex::default(),
         };
         (0..first.paths.len()).for_each(|at| tree.add_branch(&first, at));
@@ -207,14 +210,16 @@ impl CopiedTree {
         self.branches.is_empty() && self.planned == 0
     }
 
-    /// The parts of the inputs' trees that the copy, after all inputs, lacks.
+    /// Notes on the parts of the inputs' trees that the copy, after all inputs, lacks or has of the
+    /// first input alone.
     pub fn left_out(&self) -> Vec<String> {
         let has_object = matches!(self.sources[0].tree.index, Ok(Some(_)));
         let why = self.index.left_out(has_object).filter(|_| self.moves_entries());
         let index = why.map(|why| {
             format!("its index is left out, {why}: as a friend, it goes by the numbers of entries")
         });
-        index.into_iter().chain(self.friends_left_out()).collect()
+        let left_out = index.into_iter().chain(self.friends_left_out());
+        left_out.chain(self.notes_on_aliases()).collect()
     }
 
     /// Whether entries have other numbers than in the first input, or there are others.
@@ -318,6 +323,7 @@ impl CopiedTree {
                     self.is_cut = true;
                 }
                 self.planned = planned;
+                self.aliases.compare(&self.sources[0].tree, &other.tree);
                 let has_other_friends = self.has_other_friends(&other.tree);
                 let index = PartIndex::new(&other.tree, survivors);
                 Ok(TreePart { entries, clusters, branches, has_other_friends, index })

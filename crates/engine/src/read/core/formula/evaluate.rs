@@ -7,6 +7,7 @@ use super::broadcast::{Leaf, Lengths, Value, combine};
 use super::functions::function;
 use super::instances::{AlignedColumn, aligned_columns};
 use super::items::{self, Axis, WHOLE};
+use super::members::{MEMBER, member};
 use super::node::{Node, Operator};
 use super::numbers::{Computed, Side};
 use super::{constants, of_root};
@@ -46,6 +47,7 @@ impl Entries<'_> {
                 return Err("has None or ... that is no index".to_owned());
             }
             Node::Apply("[]", arguments) => return self.item(arguments),
+            Node::Apply(MEMBER, arguments) => return self.member(arguments),
             Node::Apply(operator, arguments) if of_root::is_one(operator) => {
                 let parts = self.parts.unwrap_or_default();
                 match parts.iter().find(|part| std::ptr::eq(part.node, node)) {
@@ -100,6 +102,24 @@ impl Entries<'_> {
         let array = combine(values, Lengths::Equal, &kernel)?;
         let is_comparison = operation.is_some_and(Binary::compares);
         Ok(Value::Array(if self.decides && is_comparison { false_for_none(array) } else { array }))
+    }
+
+    fn member(&self, arguments: &[Node]) -> Computed<Value> {
+        let Some((Node::Column(at), names)) = arguments.split_first() else {
+            return Err("has a member of no column".to_owned());
+        };
+        let Some(Value::Array(array)) = self.columns.get(*at).cloned() else {
+            return Err("lacks a column".to_owned());
+        };
+        let names = names.iter().filter_map(|name| match name {
+            Node::Text(name) => Some(name),
+            _ => None,
+        });
+        let mut array = array;
+        for name in names {
+            array = member(array, name)?;
+        }
+        Ok(Value::Array(array))
     }
 
     fn item(&self, arguments: &[Node]) -> Computed<Value> {

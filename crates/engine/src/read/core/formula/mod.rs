@@ -32,6 +32,7 @@ mod evaluate;
 mod functions;
 mod instances;
 mod items;
+pub(crate) mod members;
 mod node;
 mod numbers;
 mod of_root;
@@ -71,6 +72,8 @@ pub struct Formula {
     text: String,
     root: Node,
     grammar: Grammar,
+    /// Whether the text says all of it.
+    is_as_written: bool,
     /// Each once, in the order in which they are first named.
     pub columns: Vec<String>,
 }
@@ -94,7 +97,7 @@ impl Formula {
             Grammar::Python => parse::parse(text)?,
             Grammar::Root => root::parse(text)?,
         };
-        Ok(Formula { text: text.to_owned(), root, grammar, columns })
+        Ok(Formula { text: text.to_owned(), root, grammar, is_as_written: true, columns })
     }
 
     /// Names of the functions that formulas of Python's grammar may have.
@@ -105,6 +108,11 @@ impl Formula {
     /// Whether it is more than the name of a column, or a constant.
     pub fn is_computed(&self) -> bool {
         matches!(self.root, Node::Apply(..)) || self.text.contains('(')
+    }
+
+    /// Whether it is in ROOT's grammar.
+    pub fn is_of_root(&self) -> bool {
+        self.grammar == Grammar::Root
     }
 
     /// Whether the numbers of entries are in it.
@@ -201,7 +209,9 @@ impl Expression {
         let text = name.to_owned();
         let columns = vec![name.to_owned()];
         let root = Node::Column(0);
-        let formula = Formula { text, root, grammar: Grammar::Root, columns: columns.clone() };
+        let grammar = Grammar::Root;
+        let formula =
+            Formula { text, root, grammar, is_as_written: true, columns: columns.clone() };
         Expression { columns, program: Arc::new(Program::of(Arc::new(formula))) }
     }
 

@@ -342,8 +342,10 @@ fn sizes(value: Value, is_outermost: bool) -> Computed<Value> {
     let Value::Array(array) = value else { return Err(no_list()) };
     let array = listed(array)?;
     let lists = Lists::of(&array).ok_or_else(no_list)?;
-    let inner = listed(lists.content.clone())?;
-    if let (false, Some(inner_lists)) = (is_outermost, Lists::of(&inner)) {
+    // The items may be objects, which are only counted.
+    let inner = if is_outermost { None } else { Some(listed(lists.content.clone())?) };
+    if let Some((inner, inner_lists)) = inner.as_ref().and_then(|one| Some((one, Lists::of(one)?)))
+    {
         let counts = (0..inner.len()).map(|at| inner_lists.at(at).len() as f64).collect();
         let offsets: Vec<i64> =
             std::iter::once(0).chain((0..array.len()).map(|at| lists.at(at).end as i64)).collect();

@@ -82,6 +82,39 @@ impl Program {
         Program { total: Some(total), ..self }
     }
 
+    /// The same with other meanings in place of its columns, by their numbers.
+    ///
+    /// # Errors
+    /// As [`Program::new`]; `InvalidArgument` where the number of a column is not among them.
+    pub fn over(self: &Arc<Self>, meanings: &[Operand]) -> Result<Arc<Program>> {
+        // A formula that several others have in it stays one, which is computed once.
+        self.over_each(meanings, &mut HashMap::new())
+    }
+
+    fn over_each(
+        self: &Arc<Self>,
+        meanings: &[Operand],
+        done: &mut HashMap<*const Program, Arc<Program>>,
+    ) -> Result<Arc<Program>> {
+        if let Some(program) = done.get(&Arc::as_ptr(self)) {
+            return Ok(program.clone());
+        }
+        let mut own = Vec::with_capacity(self.meanings.len());
+        for meaning in &self.meanings {
+            own.push(match meaning {
+                Operand::Column(at) => match meanings.get(*at) {
+                    Some(operand) => operand.clone(),
+                    None => return Err(wrong(self.text(), "lacks a column")),
+                },
+                Operand::Formula(program) => Operand::Formula(program.over_each(meanings, done)?),
+            });
+        }
+        let program = Program { total: self.total, ..Program::new(self.formula.clone(), own)? };
+        let program = Arc::new(program);
+        done.insert(Arc::as_ptr(self), program.clone());
+        Ok(program)
+    }
+
     /// Whether the numbers of entries are in it, or in one of those in it.
     pub fn counts_entries(&self) -> bool {
         let counts = |meaning: &Operand| match meaning {

@@ -64,6 +64,7 @@ pub(super) fn value(of: &Entries<'_>, operator: Operator, arguments: &[Node]) ->
         return Err("has a sum of nothing".to_owned());
     };
     let array = of.of_formula(first)?.into_array(of.count)?;
+    let array = if operator == "@Length$" { without_objects(array) } else { array };
     let Some(condition) = others.first() else {
         let flat = Flat::of(&array)?;
         let of_all: fn(&[f64]) -> f64 = match operator {
@@ -93,6 +94,20 @@ pub(super) fn value(of: &Entries<'_>, operator: Operator, arguments: &[Node]) ->
         if operator == "@MinIf$" { least(all) } else { greatest(all) }
     };
     Ok(Value::Array(doubles((0..of.count).map(chosen).collect())))
+}
+
+/// The same with a number for each object, where these are only counted.
+fn without_objects(array: Array) -> Array {
+    match array {
+        Array::Record { entries, .. } => doubles(vec![0.0; entries]),
+        Array::List { offsets, content } => {
+            Array::List { offsets, content: Box::new(without_objects(*content)) }
+        }
+        Array::Regular { length, entries, content } => {
+            Array::Regular { length, entries, content: Box::new(without_objects(*content)) }
+        }
+        array => array,
+    }
 }
 
 fn least(all: impl Iterator<Item = f64>) -> f64 {

@@ -13,15 +13,15 @@ const FORMULAS_MAX: usize = 1000;
 const DEPTH_MAX: usize = 50;
 
 impl Program {
-    /// The program as it is written; `None` for one that has too many formulas in it, or counts the
-    /// entries of a table here.
+    /// The program as it is written; `None` for one that has too many formulas in it, counts the
+    /// entries of a table here, or means more than its text.
     pub fn spelled(&self) -> Option<SpelledFormula> {
         let mut left = FORMULAS_MAX;
         self.spelled_within(&mut left)
     }
 
     fn spelled_within(&self, left: &mut usize) -> Option<SpelledFormula> {
-        if self.total.is_some() {
+        if self.total.is_some() || !self.formula.is_as_written {
             return None;
         }
         *left = left.checked_sub(1)?;

@@ -19,11 +19,12 @@ use crate::read::core::alike::{ColumnTypes, TypeRule, concatenated};
 use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::{Batch, SkippedColumn};
 use crate::read::core::cut::Cut;
+use crate::read::core::expressions::{Expressions, Wanted};
 use crate::read::core::footprint::ReadFootprint;
 use crate::read::core::friends::{EntryLookup, Friend, FriendList};
 use crate::read::core::lazy::{LazyBatches, LazyColumns, Learning};
 use crate::read::core::names::NameList;
-use crate::read::core::request::{ColumnRequest, ColumnSpec};
+use crate::read::core::request::{ColumnRequest, ColumnSpec, FormulaSpec};
 use crate::read::core::skip::OnError;
 use crate::read::core::steps::{ReadPriority, Step, borders};
 use crate::read::core::table::{Columns, Table, TablePlace, not_added};
@@ -69,6 +70,17 @@ pub struct ChainColumns {
     chosen: Vec<ColumnRequest>,
     /// The same of the first table.
     lead: Box<dyn Columns>,
+    /// The columns that a caller gets, where these are others.
+    computed: Option<Arc<Computed>>,
+    /// As [`TableLocation::within`], of the chain.
+    within: Option<(u64, u64)>,
+}
+
+/// Columns that are computed in each table by its own types.
+struct Computed {
+    wanted: Arc<[Wanted]>,
+    /// Those of the first table, without entries.
+    empty: Vec<(String, Array)>,
 }
 
 /// Tables of many files as one: [`Engine::chain`](crate::Engine::chain).
@@ -238,11 +250,9 @@ impl Chain {
     ) -> ChainColumns {
         let used: Vec<String> = lead.friends().into_iter().map(str::to_owned).collect();
         friends.retain(|friend| used.contains(&friend.name));
-        let chosen = match wanted {
-            ColumnSpec::Requested(chosen) => chosen.clone(),
-            _ => lead.requests(),
-        };
-        ChainColumns { chain: self.clone(), friends: friends.into(), chosen, lead }
+        let chosen = wanted.requested().map_or_else(|| lead.requests(), <[_]>::to_vec);
+        let friends = friends.into();
+        ChainColumns { chain: self.clone(), friends, chosen, lead, computed: None, within: None }
     }
 
     /// A friend as it is beside the first table.
@@ -291,8 +301,11 @@ impl ChainColumns {
             let at = link_of(starts, pair[0]);
             let first = starts[at];
             let friends = self.friends.iter().map(|friend| self.placed(friend, first, pair[0]));
+            let friends = friends.collect();
             let entries = Some(pair[0] - first..pair[1] - first);
-            (first, TableLocation { entries, friends: friends.collect(), ..self.chain.link(at) })
+            let (before, total) = self.within.unwrap_or((0, self.chain.num_entries()));
+            let within = Some((before.saturating_add(first), total));
+            (first, TableLocation { entries, friends, within, ..self.chain.link(at) })
         };
         borders.windows(2).map(place).collect()
     }
@@ -371,8 +384,17 @@ impl ChainColumns {
         let entries = self.within(entries);
         let (firsts, places): (Vec<u64>, Vec<TableLocation>) =
             self.places(&entries).into_iter().unzip();
+        let reads = self.chosen.clone();
+        let wanted = match &self.computed {
+            Some(computed) => ColumnSpec::Formulas(FormulaSpec {
+                reads,
+                wanted: computed.wanted.clone(),
+                aliases: Vec::new(),
+            }),
+            None => ColumnSpec::Requested(reads),
+        };
         let scan = ScanRequest {
-            wanted: ColumnSpec::Requested(self.chosen.clone()),
+            wanted,
             entries: 0..u64::MAX,
             step,
             cut: cut.cloned(),
@@ -380,8 +402,8 @@ impl ChainColumns {
         };
         let session = self.chain.inner.session.clone();
         let remote = self.lead.file().remote().clone();
-        let empty: Vec<(String, Array)> = self.lead.empty();
-        let types = ColumnTypes::of(TypeRule::Common, &self.lead.types());
+        let empty: Vec<(String, Array)> = self.empty();
+        let types = ColumnTypes::of(TypeRule::Common, &(self as &dyn Columns).types());
         Batches::start(&remote, async move |mut output: BatchSender| {
             let survivors = scan.cut.is_some().then(Vec::new);
             let columns = Vec::new();
@@ -390,7 +412,7 @@ impl ChainColumns {
             let mut parts = ScanBatches::new(session, places, scan).with_types(types);
             while let Some(part) = parts.next_unreported().await {
                 let part = part?;
-                let batch = shifted(part.batch, firsts[part.file]);
+                let batch = part.batch.shifted(firsts[part.file]);
                 if step == Step::Whole {
                     whole.add(batch);
                 } else if !output.hand_over(batch).await {
@@ -477,28 +499,55 @@ impl Columns for ChainColumns {
     }
 
     fn len(&self) -> usize {
-        self.lead.len()
+        self.computed.as_ref().map_or_else(|| self.lead.len(), |computed| computed.empty.len())
     }
 
     fn names(&self) -> Vec<&str> {
-        self.lead.names()
+        match &self.computed {
+            Some(computed) => computed.empty.iter().map(|(name, _)| &**name).collect(),
+            None => self.lead.names(),
+        }
     }
 
     fn empty(&self) -> Vec<(String, Array)> {
-        self.lead.empty()
+        match &self.computed {
+            Some(computed) => computed.empty.clone(),
+            None => self.lead.empty(),
+        }
     }
 
     fn pick(&self, positions: &[usize]) -> Box<dyn Columns> {
+        if let Some(computed) = &self.computed {
+            let wanted = positions.iter().map(|at| computed.wanted[*at].clone()).collect();
+            let empty = positions.iter().map(|at| computed.empty[*at].clone()).collect();
+            let computed = Some(Arc::new(Computed { wanted, empty }));
+            return Box::new(ChainColumns { computed, ..self.clone() });
+        }
         let chosen = positions.iter().map(|at| self.chosen[*at].clone()).collect();
         Box::new(ChainColumns { chosen, lead: self.lead.pick(positions), ..self.clone() })
     }
 
+    fn computing(&self, wanted: &Arc<[Wanted]>) -> Result<Option<Box<dyn Columns>>> {
+        let lead = Expressions::new(self.lead.clone(), None, Some(wanted.clone()), Vec::new())?;
+        let empty = lead.types()?.columns;
+        let computed = Some(Arc::new(Computed { wanted: wanted.clone(), empty }));
+        Ok(Some(Box::new(ChainColumns { computed, ..self.clone() })))
+    }
+
+    fn count_within(&mut self, place: (u64, u64)) {
+        self.within = Some(place);
+    }
+
     fn position(&self, others: &dyn Columns, at: usize) -> Option<usize> {
+        if self.computed.is_some() {
+            return None;
+        }
         self.lead.position(&*others.downcast_ref::<ChainColumns>()?.lead, at)
     }
 
     fn add(&mut self, others: &dyn Columns, at: usize) -> Result<usize> {
-        let Some(others) = others.downcast_ref::<ChainColumns>() else {
+        let of_chain = others.downcast_ref::<ChainColumns>().filter(|_| self.computed.is_none());
+        let Some(others) = of_chain else {
             return Err(not_added(self.chain.name(), others));
         };
         let added = self.lead.add(&*others.lead, at)?;
@@ -562,6 +611,11 @@ impl Columns for ChainColumns {
         step: u64,
         _learning: Learning,
     ) -> BoxFuture<'_, Result<Box<dyn LazyColumns>>> {
+        if self.computed.is_some() {
+            let message = "columns that are computed are not read one by one";
+            let error = Error::new(ErrorKind::Unsupported, message).with_url(self.file().url());
+            return ready(Err(error)).boxed();
+        }
         let reader: Box<dyn LazyColumns> = Box::new(LazyChain {
             left: self.places(&entries).into(),
             columns: self.clone(),
@@ -622,16 +676,6 @@ impl LazyColumns for LazyChain {
 /// The link that has an entry, which is none of the empty ones.
 fn link_of(starts: &[u64], entry: u64) -> usize {
     starts.partition_point(|start| *start <= entry).saturating_sub(1)
-}
-
-/// A batch with its entries counted from another beginning.
-fn shifted(mut batch: Batch, first: u64) -> Batch {
-    let entry_offset = |run: Range<u64>| run.start + first..run.end + first;
-    let entries = batch.entries.clone();
-    let survivors = batch.survivors.take();
-    batch.entries = entry_offset(entries);
-    batch.survivors = survivors.map(|runs| runs.into_iter().map(entry_offset).collect());
-    batch
 }
 
 /// All batches in one.
