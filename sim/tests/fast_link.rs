@@ -33,3 +33,20 @@ fn requests_over_http_become_longer_where_their_pauses_are_long() {
     let untuned = used(Transfer::Copy, "http", LINUX_FLOW_BYTES);
     assert!(untuned.share >= 0.63 && untuned.moved < 1.01, "{untuned:?}");
 }
+
+/// Regression: a request over HTTP had one range where ranges are longer than 1 MiB, and each range
+/// took a round trip: a sixth of the link.
+#[test]
+fn columns_over_http_have_as_long_requests_as_copies() {
+    let tuned = used(Transfer::Columns, "http", TUNED_FLOW_BYTES);
+    assert!(tuned.share >= 0.95 && tuned.moved < 1.01, "{tuned:?}");
+}
+
+/// Regression: a flow that its buffers limit brings its bytes in bursts, and its rate did not pass
+/// for steady. An upload stayed on this one connection.
+#[test]
+fn an_upload_from_an_untuned_host_gets_further_connections() {
+    let untuned = used(Transfer::Upload, "root", LINUX_FLOW_BYTES);
+    assert!(untuned.connections == 16, "{untuned:?}");
+    assert!(untuned.share >= 0.9 * untuned.allowed, "{untuned:?}");
+}

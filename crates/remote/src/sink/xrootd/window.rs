@@ -23,9 +23,10 @@ pub const MOST: u64 = 160 << 20;
 const QUARTERS: u64 = 5;
 /// A rate counts for so many round trips.
 const TRIPS: u32 = 8;
-/// A connection is steady when so many round trips in a row have each brought hardly more than the
-/// one before, and so many bytes are confirmed.
-const STEADY_TRIPS: u32 = 3;
+/// A connection is steady when so many round trips in a row have each been hardly faster than the
+/// best of as many before, and so many bytes are confirmed. One trip before is not enough: a full
+/// buffer brings its bytes in bursts, of which a trip may have one or two.
+const STEADY_TRIPS: usize = 3;
 const STEADY_BYTES: u64 = 1 << 20;
 /// Shorter times are no measure of a rate.
 const TRIP_MIN: Duration = Duration::from_millis(20);
@@ -51,10 +52,10 @@ struct Growth {
     begun: Option<Duration>,
     bytes: u64,
     all_bytes: u64,
-    /// Bytes of the round trip before, and how long it took.
-    before: Option<(u64, Duration)>,
-    /// Round trips in a row that have brought hardly more than the one before.
-    steady: u32,
+    /// Bytes of the last round trips, and how long each took.
+    before: VecDeque<(u64, Duration)>,
+    /// Round trips in a row that were hardly faster than those before.
+    steady: usize,
 }
 
 impl Growth {
@@ -66,23 +67,32 @@ impl Growth {
             self.bytes += bytes;
             return;
         }
-        if let Some((before, before_took)) = self.before {
-            // On a busy machine some of these times are longer, and bring more bytes.
-            let rate = self.bytes as f64 / took.as_secs_f64();
-            let grows = rate > 1.25 * before as f64 / before_took.as_secs_f64();
-            self.steady = if grows { 0 } else { self.steady + 1 };
+        // On a busy machine some of these times are longer, and bring more bytes.
+        let present = (self.bytes, took);
+        let best = self.before.iter().copied().map(rate).reduce(f64::max);
+        if let Some(best) = best {
+            self.steady = if rate(present) > 1.25 * best { 0 } else { self.steady + 1 };
         }
-        self.before = Some((self.bytes, took));
+        self.before.push_back(present);
+        while self.before.len() > STEADY_TRIPS {
+            self.before.pop_front();
+        }
         self.begun = Some(now);
         self.bytes = bytes;
     }
 
     /// Bytes a second, once the connection becomes no faster.
     fn steady_rate(&self) -> Option<f64> {
-        let (bytes, took) = self.before?;
         let is_steady = self.steady >= STEADY_TRIPS && self.all_bytes >= STEADY_BYTES;
-        is_steady.then(|| bytes as f64 / took.as_secs_f64())
+        let sum = |(bytes, took), (more, longer)| (bytes + more, took + longer);
+        let all = self.before.iter().copied().reduce(sum)?;
+        is_steady.then(|| rate(all))
     }
+}
+
+/// Bytes a second.
+fn rate((bytes, took): (u64, Duration)) -> f64 {
+    bytes as f64 / took.as_secs_f64()
 }
 
 impl Window {
@@ -192,6 +202,24 @@ mod tests {
         let mut fast = Window::new(u64::MAX);
         steady(&mut fast, (100, 1000), 1);
         assert!((115 * MIB..=MOST).contains(&fast.bytes()), "{}", fast.bytes());
+    }
+
+    /// Regression: a trip of 105 ms has one or two bursts of a buffer that is full each 101 ms. The
+    /// rate seemed to double again and again, and an upload stayed on one connection.
+    #[test]
+    fn bursts_of_a_full_buffer_are_a_steady_rate() {
+        let mut window = Window::new(MOST);
+        for burst in 2..40u64 {
+            for piece in 0..6 {
+                let at = burst * 101 + piece;
+                // Trips are no shorter than this, and mostly longer.
+                window.confirmed(ms(at - 105), ms(at), MIB);
+            }
+            let rate = window.steady_rate();
+            assert!(burst < 8 || rate.is_some(), "{burst}: {window:?}");
+            let off = rate.map_or(0.0, |rate| (rate - 62.3e6).abs());
+            assert!(off < 25e6, "{burst}: {rate:?}");
+        }
     }
 
     #[test]

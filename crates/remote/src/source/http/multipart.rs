@@ -18,7 +18,7 @@ const LINE_BYTES_MAX: usize = 4096;
 const LINES_MAX: u32 = 64;
 /// A larger part is not held back until its end: servers that merge ranges may send one of any
 /// size.
-const HELD_BYTES_MAX: u64 = 4 << 20;
+pub const HELD_BYTES_MAX: u64 = 4 << 20;
 /// RFC 2046 allows 70; some servers use more.
 const BOUNDARY_BYTES_MAX: usize = 200;
 

@@ -12,6 +12,7 @@ use super::access::Access;
 use super::address;
 use super::body::RequestBody;
 use super::director;
+use super::multipart;
 use super::s3::{self, Bucket};
 use crate::address::{Address, Scheme, Way};
 use crate::clock;
@@ -126,8 +127,8 @@ impl HttpServer {
         let is_s3 = bucket.is_some();
         let traits = ServerTraits {
             segments_max: SEGMENTS_MAX,
-            // Parts are held back until their end has been seen.
-            segment_bytes_max: 1 << 20,
+            // Longer parts are not held back until their end has been seen.
+            segment_bytes_max: multipart::HELD_BYTES_MAX,
             request_bytes_max: 64 << 20,
             pipelined: http2,
             suffix: true,
