@@ -133,8 +133,7 @@ fn chosen(request: &Py<ColumnRequest>) -> engine::ColumnRequest {
     let ColumnRequest { address, optional, as_bytes, counts, keep } = request.get();
     let name = address.clone();
     let keep = keep.clone();
-    let (optional, as_bytes, counts) = (*optional, *as_bytes, *counts);
-    engine::ColumnRequest { name, optional, as_bytes, counts, keep }
+    engine::ColumnRequest { name, optional: *optional, as_bytes: *as_bytes, counts: *counts, keep }
 }
 
 /// How much comes at a time: entries, or the bytes that they take decoded as in `"100 MB"`; without

@@ -1,5 +1,5 @@
 """Formulas over several files mean the same in whichever way the files are read: each file computes
-them by its own types, and what comes of it gets a common type."""
+them by its own types, and the results get a common type."""
 
 from __future__ import annotations
 

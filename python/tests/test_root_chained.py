@@ -51,7 +51,7 @@ def files(tmp_path: Path) -> list[str]:
     return paths
 
 
-#: What the friend has for each entry of the two files.
+#: The friend's value for each entry of the two files.
 FRIENDS = [None, 1.0, 2.0, None, 101.0, 102.0, 103.0]
 
 

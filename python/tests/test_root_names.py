@@ -159,7 +159,11 @@ def test_branches_of_one_name_within_a_branch(tmp_path: Path) -> None:
     path = tmp_path / "doubles.root"
     by_root(DOUBLES, path)
     tree = farroot.open(f"{path}:t")
-    values = {"x": [0, 1, 2], "group/x;2": [0.5, 1.5, 2.5], "group/x;3": [0, -1, -2]}
+    values: dict[str, list[float]] = {
+        "x": [0, 1, 2],
+        "group/x;2": [0.5, 1.5, 2.5],
+        "group/x;3": [0, -1, -2],
+    }
     assert uproot.open(f"{path}:t")["group/x"].array().tolist() == values["x"]
     for name in ("x", "group/x", "group.x"):
         assert tree.arrays([name])[name].tolist() == values["x"]

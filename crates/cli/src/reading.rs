@@ -180,8 +180,8 @@ pub fn names_of(options: &[Several]) -> Vec<String> {
     options.iter().flat_map(|one| one.0.clone()).collect()
 }
 
-/// The parts between commas, but for those in parentheses, brackets and texts; with the blanks around
-/// them, which the engine leaves out where no column's name has them.
+/// The parts between commas, but for those in parentheses, brackets and texts; with the blanks
+/// around them, which the engine leaves out where no column's name has them.
 pub fn several(text: &str) -> Result<Several, String> {
     let mut depth = 0i32;
     let mut quote = None;

@@ -24,13 +24,15 @@ pub use read::core::batches::Batches;
 pub use read::core::columns::{Batch, Column, SkippedColumn, datashape};
 pub use read::core::cut::{Cut, Predicate};
 pub use read::core::define::{Compute, Definition};
-pub use read::core::expressions::{Expressions, HiddenAlias, Wanted};
+pub use read::core::expressions::{Expressions, HiddenAlias};
 pub use read::core::footprint::{FootprintColumn, ReadFootprint};
 pub use read::core::formula::{Formula, Grammar, Operand, Program};
 pub use read::core::lazy::{LazyBatches, Learning};
 pub use read::core::pipeline::plan::Plan;
-pub use read::core::request::{ColumnRequest, ColumnSpec, FormulaSpec};
+pub use read::core::request::ColumnRequest;
 pub use read::core::skip::{OnError, Skipped};
+pub use read::core::spec::Wanted;
+pub use read::core::spec::{ColumnSpec, FormulaSpec};
 pub use read::core::{friends::Friend, table::Columns, table::Table};
 pub use read::core::{select::is_glob, steps::Step};
 #[cfg(feature = "arrow")]

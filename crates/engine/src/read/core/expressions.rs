@@ -38,28 +38,6 @@ impl fmt::Display for HiddenAlias {
     }
 }
 
-/// A column that a caller gets.
-#[derive(Debug, Clone)]
-pub enum Wanted {
-    /// The one at this position of those that are read; under the name by which the caller asked
-    /// for it, if that is another one.
-    Read(usize, Option<String>),
-    /// The value of a formula, by its text.
-    Computed(String, Arc<Program>),
-}
-
-impl PartialEq for Wanted {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Wanted::Read(at, name), Wanted::Read(other, others)) => (at, name) == (other, others),
-            (Wanted::Computed(text, program), Wanted::Computed(other, others)) => {
-                text == other && Arc::ptr_eq(program, others)
-            }
-            _ => false,
-        }
-    }
-}
-
 impl Expressions {
     /// Columns that are read, and those of `wanted` that a caller gets. Of several tables each
     /// computes formulas by its own types.
@@ -146,7 +124,8 @@ impl Expressions {
     pub fn batch(&self, batch: Batch) -> Result<Batch> {
         let Some(wanted) = &self.wanted else { return Ok(batch) };
         let (first, total) = self.within.unwrap_or((0, self.columns.num_entries()));
-        let (own_entries, own_survivors) = (batch.entries.clone(), batch.survivors.clone());
+        let own_entries = batch.entries.clone();
+        let own_survivors = batch.survivors.clone();
         let Batch { entries, survivors, columns, left_out: skipped } = batch.shifted(first);
         let is_skipped = |at: usize| skipped.iter().find(|one| one.position == at);
         let count = columns.len() + skipped.len();

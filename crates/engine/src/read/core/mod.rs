@@ -17,6 +17,7 @@ pub(crate) mod pipeline;
 pub mod request;
 pub mod select;
 pub mod skip;
+pub mod spec;
 pub mod spelled;
 pub mod steps;
 pub mod table;

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::read::core::columns::{Batch, Column};
 use crate::read::core::cut::Cut;
 use crate::read::core::lazy::Learning;
-use crate::read::core::request::ColumnSpec;
+use crate::read::core::spec::ColumnSpec;
 use crate::read::core::steps::Step;
 use crate::read::core::table::{Columns, Table};
 use crate::read::tree::Tree;

@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use crate::read::core::cut::Cut;
 use crate::read::core::expressions::Expressions;
 use crate::read::core::friends::Friend;
-use crate::read::core::request::ColumnSpec;
+use crate::read::core::spec::ColumnSpec;
 use crate::read::core::table::{Columns, Table};
 use crate::read::file::{File, Speculation};
 use remote::Result;

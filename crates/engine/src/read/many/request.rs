@@ -7,8 +7,8 @@ use remote::address::split_object;
 
 use super::scan::{ScanRequest, TableLocation};
 use crate::read::core::cut::Cut;
-use crate::read::core::request::ColumnSpec;
 use crate::read::core::skip::{OnError, Skipped};
+use crate::read::core::spec::ColumnSpec;
 use crate::read::core::steps::Step;
 use crate::read::core::table::Table;
 

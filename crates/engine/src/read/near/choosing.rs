@@ -10,7 +10,7 @@ use super::choice::{ReadSize, SelectionSite, SiteChoice, WayThere};
 use super::request::SelectCut;
 use crate::read::core::cut::Cut;
 use crate::read::core::footprint::ReadFootprint;
-use crate::read::core::request::ColumnSpec;
+use crate::read::core::spec::ColumnSpec;
 use crate::read::core::table::Columns;
 use remote::fetch::RemoteFile;
 use remote::near::NearPlace;

@@ -13,7 +13,8 @@ use crate::Engine;
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::Cut;
 use crate::read::core::define::{Definition, check_names, cut_of};
-use crate::read::core::request::{ColumnRequest, ColumnSpec};
+use crate::read::core::request::ColumnRequest;
+use crate::read::core::spec::ColumnSpec;
 use crate::read::core::steps::Step;
 use crate::read::many::scan::{ScanRequest, TableLocation};
 use crate::read::near::request::{

@@ -4,8 +4,8 @@ use remote::{Error, ErrorKind, Result};
 use rootfile::{Array, Numbers};
 
 use super::plan::PlannedInput;
-use crate::read::core::request::ColumnSpec;
 use crate::read::core::skip::OnError;
+use crate::read::core::spec::ColumnSpec;
 use crate::read::core::steps::Step;
 use crate::read::file::session::Session;
 use crate::read::many::scan::{ScanBatches, ScanRequest, TableLocation};

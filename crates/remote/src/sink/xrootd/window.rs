@@ -52,10 +52,17 @@ struct Growth {
     begun: Option<Duration>,
     bytes: u64,
     all_bytes: u64,
-    /// Bytes of the last round trips, and how long each took.
-    before: VecDeque<(u64, Duration)>,
+    /// The last round trips.
+    before: VecDeque<Trip>,
     /// Round trips in a row that were hardly faster than those before.
     steady: usize,
+}
+
+/// The bytes that a round trip has confirmed, and how long it took.
+#[derive(Debug, Clone, Copy)]
+struct Trip {
+    bytes: u64,
+    took: Duration,
 }
 
 impl Growth {
@@ -68,7 +75,7 @@ impl Growth {
             return;
         }
         // On a busy machine some of these times are longer, and bring more bytes.
-        let present = (self.bytes, took);
+        let present = Trip { bytes: self.bytes, took };
         let best = self.before.iter().copied().map(rate).reduce(f64::max);
         if let Some(best) = best {
             self.steady = if rate(present) > 1.25 * best { 0 } else { self.steady + 1 };
@@ -84,15 +91,18 @@ impl Growth {
     /// Bytes a second, once the connection becomes no faster.
     fn steady_rate(&self) -> Option<f64> {
         let is_steady = self.steady >= STEADY_TRIPS && self.all_bytes >= STEADY_BYTES;
-        let sum = |(bytes, took), (more, longer)| (bytes + more, took + longer);
+        let sum = |one: Trip, next: Trip| Trip {
+            bytes: one.bytes + next.bytes,
+            took: one.took + next.took,
+        };
         let all = self.before.iter().copied().reduce(sum)?;
         is_steady.then(|| rate(all))
     }
 }
 
 /// Bytes a second.
-fn rate((bytes, took): (u64, Duration)) -> f64 {
-    bytes as f64 / took.as_secs_f64()
+fn rate(trip: Trip) -> f64 {
+    trip.bytes as f64 / trip.took.as_secs_f64()
 }
 
 impl Window {

@@ -19,13 +19,15 @@ use crate::read::core::alike::{ColumnTypes, TypeRule, concatenated};
 use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::{Batch, SkippedColumn};
 use crate::read::core::cut::Cut;
-use crate::read::core::expressions::{Expressions, Wanted};
+use crate::read::core::expressions::Expressions;
 use crate::read::core::footprint::ReadFootprint;
 use crate::read::core::friends::{EntryLookup, Friend, FriendList};
 use crate::read::core::lazy::{LazyBatches, LazyColumns, Learning};
 use crate::read::core::names::NameList;
-use crate::read::core::request::{ColumnRequest, ColumnSpec, FormulaSpec};
+use crate::read::core::request::ColumnRequest;
 use crate::read::core::skip::OnError;
+use crate::read::core::spec::Wanted;
+use crate::read::core::spec::{ColumnSpec, FormulaSpec};
 use crate::read::core::steps::{ReadPriority, Step, borders};
 use crate::read::core::table::{Columns, Table, TablePlace, not_added};
 use crate::read::file::File;
@@ -71,13 +73,13 @@ pub struct ChainColumns {
     /// The same of the first table.
     lead: Box<dyn Columns>,
     /// The columns that a caller gets, where these are others.
-    computed: Option<Arc<Computed>>,
+    computed: Option<Arc<ComputedColumns>>,
     /// As [`TableLocation::within`], of the chain.
     within: Option<(u64, u64)>,
 }
 
 /// Columns that are computed in each table by its own types.
-struct Computed {
+struct ComputedColumns {
     wanted: Arc<[Wanted]>,
     /// Those of the first table, without entries.
     empty: Vec<(String, Array)>,
@@ -520,7 +522,7 @@ impl Columns for ChainColumns {
         if let Some(computed) = &self.computed {
             let wanted = positions.iter().map(|at| computed.wanted[*at].clone()).collect();
             let empty = positions.iter().map(|at| computed.empty[*at].clone()).collect();
-            let computed = Some(Arc::new(Computed { wanted, empty }));
+            let computed = Some(Arc::new(ComputedColumns { wanted, empty }));
             return Box::new(ChainColumns { computed, ..self.clone() });
         }
         let chosen = positions.iter().map(|at| self.chosen[*at].clone()).collect();
@@ -530,7 +532,7 @@ impl Columns for ChainColumns {
     fn computing(&self, wanted: &Arc<[Wanted]>) -> Result<Option<Box<dyn Columns>>> {
         let lead = Expressions::new(self.lead.clone(), None, Some(wanted.clone()), Vec::new())?;
         let empty = lead.types()?.columns;
-        let computed = Some(Arc::new(Computed { wanted: wanted.clone(), empty }));
+        let computed = Some(Arc::new(ComputedColumns { wanted: wanted.clone(), empty }));
         Ok(Some(Box::new(ChainColumns { computed, ..self.clone() })))
     }
 
