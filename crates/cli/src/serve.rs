@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::serve::{Config, Content, Limits, Protection, Server, Shape};
+use ::serve::{Config, Content, HTTP_FIELDS, Limits, Protection, Server, Shape};
 use clap::Args;
 
 use crate::access::AccessFile;
@@ -105,8 +105,8 @@ logged in, is idle, or has taken nothing of its answers for {} s; the oldest, of
 there is none it is refused in words.
 - Files: one address has at most half of --files, a connection {files_per_connection}. Where there are no more, the \
 connection with most files ends.
-- Requests: {requests} of a connection wait for their answers, further ones are not read; a request or HTTP header has \
-{} KiB.
+- Requests: {requests} of a connection wait for their answers, further ones are not read; a request, or the \
+head of an HTTP request, has {} KiB, and a head {HTTP_FIELDS} fields.
 - Memory: answers of a connection have {} KiB, up to {} MiB while all connections together have less than {} MiB \
 beyond that. Files are read as fast as clients take them.
 - Selections: {} at a time, {} of one address, each with a request of {} KiB, an answer of {} GiB and {} min, of which its steps take {} min.

@@ -88,6 +88,38 @@ fn steps_that_take_too_long_end_a_request() {
     }
 }
 
+/// Regression: a count with a column that the table lacks was answered.
+#[test]
+fn a_count_refuses_the_names_that_arrays_refuse() {
+    for columns in [
+        r#""columns": ["nosuch"]"#,
+        r#""columns": ["q"], "define": {"q": "nosuch * 2"}"#,
+        r#""columns": ["i32 >"]"#,
+        r#""columns": ["i32"]"#,
+    ] {
+        let asked = |operation: &str| {
+            let request = format!(
+                r#"{{"files": ["/f"], "table": "events", {columns}, "operation": "{operation}"}}"#
+            );
+            answered(&request, 1, BOUNDS).map(drop).map_err(|error| error.to_string())
+        };
+        assert_eq!(asked("count"), asked("arrays"), "{columns}");
+    }
+}
+
+/// Regression: an error of a long formula repeated all of it.
+#[test]
+fn an_error_shows_the_beginning_of_a_long_formula() {
+    for cut in ["i32 > 1 + ".repeat(2000), format!("i32 {}", "é".repeat(20_000))] {
+        let request = format!(r#"{{"files": ["/f"], "table": "events", "cut": "{cut}"}}"#);
+        let error = answered(&request, 1, BOUNDS).expect_err("no formula");
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        let text = error.to_string();
+        assert!(text.len() < 2500 && text.contains("i32"), "{} bytes: {text}", text.len());
+        assert!(text.contains(&format!("({} bytes)", cut.len())), "{text}");
+    }
+}
+
 /// Files behind the first were compared while their entries were sent, in an answer without an end.
 #[test]
 fn a_later_file_that_is_another_one_is_refused_before_the_answer() {

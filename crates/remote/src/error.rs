@@ -57,6 +57,7 @@ struct Inner {
     advice: Option<Advice>,
     retryable: bool,
     is_busy: bool,
+    is_directory: bool,
     retry_after: Option<Duration>,
 }
 
@@ -92,6 +93,7 @@ impl Error {
             advice: None,
             retryable,
             is_busy: false,
+            is_directory: false,
             retry_after: None,
         }))
     }
@@ -147,6 +149,18 @@ impl Error {
     /// Whether a server has refused a request since it had too many.
     pub fn is_busy(&self) -> bool {
         self.0.is_busy
+    }
+
+    /// Whether the server says that there is a directory where a file is asked for.
+    pub fn is_directory(&self) -> bool {
+        self.0.is_directory
+    }
+
+    /// Sets the answer of [`Error::is_directory`].
+    #[must_use]
+    pub fn directory(mut self, is_directory: bool) -> Self {
+        self.0.is_directory = is_directory;
+        self
     }
 
     /// Sets the answer of [`Error::is_busy`].

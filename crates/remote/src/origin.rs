@@ -33,6 +33,8 @@ pub struct FileOrigin {
     is_protected: bool,
     is_local: bool,
     query: String,
+    /// Users and passwords of the addresses, which may choose the file, too. Never stored as it is.
+    user_info: String,
 }
 
 impl FileOrigin {
@@ -58,8 +60,9 @@ impl FileOrigin {
         places.sort();
         places.dedup();
         let query = urls.iter().filter_map(chosen).collect::<Vec<_>>().join("|");
+        let user_info = urls.iter().filter_map(Address::user_info).collect::<Vec<_>>().join("|");
         let is_local = urls.iter().all(Address::is_local);
-        FileOrigin { places, service, is_protected, is_local, query }
+        FileOrigin { places, service, is_protected, is_local, query, user_info }
     }
 
     /// Whether all of them are of this machine.
@@ -93,11 +96,19 @@ impl FileOrigin {
         self.places.iter().map(String::as_str)
     }
 
-    /// Which parts of a file's address choose its content beside its place, as a hash.
+    /// Which parts of a file's address choose its content beside its place, as a hash: its query,
+    /// and its user and password, by which a server may let only some read it.
     pub fn query(&self) -> String {
-        match self.query.is_empty() {
-            true => String::new(),
-            false => HEXLOWER.encode(&hash([self.query.as_str()].into_iter())),
+        let query = self.query.as_str();
+        match (self.query.is_empty(), self.user_info.is_empty()) {
+            (true, true) => String::new(),
+            (false, true) => HEXLOWER.encode(&hash([query].into_iter())),
+            // With the places, so that one password has another hash at each of them.
+            (_, false) => {
+                let places = self.places.iter().map(String::as_str);
+                let parts = [query, &*self.user_info].into_iter().chain(places);
+                HEXLOWER.encode(&hash(parts))
+            }
         }
     }
 
@@ -235,5 +246,25 @@ mod tests {
         assert_eq!(query("https://host/get?authz=secret"), "");
         assert_eq!(query("root://host//f?svcClass=t"), "");
         assert!(!one.contains("id"));
+    }
+
+    /// Regression: a file that was read with a password was trusted for an address without one.
+    #[test]
+    fn a_user_and_a_password_are_told_from_others() {
+        let query = |text: &str| of(&[text]).query();
+        let one = query("https://u:secret@host/f");
+        assert_eq!(query("https://u:secret@host/f?authz=token"), one);
+        for other in [
+            "https://host/f",
+            "https://u@host/f",
+            "https://u:other@host/f",
+            "https://v:secret@host/f",
+            "https://u:secret@host/f?id=1",
+            "https://u:secret@host/g",
+        ] {
+            assert_ne!(query(other), one, "{other}");
+        }
+        assert_ne!(query("root://u@host//f"), query("root://host//f"));
+        assert!(!one.contains("secret") && !one.contains("u:"));
     }
 }

@@ -57,7 +57,7 @@ pub use self::cluster::{Cluster, ClusterFigures, ClusterSettings, Node, Nodes};
 pub use self::config::{Config, Content};
 pub use self::far::{Figures, Forwarding};
 pub use self::guard::Protection;
-pub use self::limits::{Limits, SelectLimits};
+pub use self::limits::{HTTP_FIELDS, Limits, SelectLimits};
 pub use self::neighbours::user_of_port;
 pub use self::origin::Origin;
 pub use self::origin_credential::OriginCredential;

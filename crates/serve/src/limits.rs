@@ -13,7 +13,7 @@ pub struct Limits {
     pub connections_per_address: usize,
     /// Requests of one connection that wait for their answers. Further ones are not read.
     pub requests: usize,
-    /// Bytes of one request, or of one HTTP header. Longer ones are refused.
+    /// Bytes of one request, or of the head of an HTTP request. Longer ones are refused.
     pub request_bytes: usize,
     /// Bytes of answers that are in memory for a connection however many others there are.
     pub answer_bytes: usize,
@@ -123,6 +123,8 @@ impl Default for Limits {
     }
 }
 
+/// Fields in the head of an HTTP request. A request with more is refused.
+pub const HTTP_FIELDS: usize = 100;
 /// A piece of a far file: longer ranges are fetched in pieces that end at multiples of this, which
 /// are whole pages.
 pub const PIECE_BYTES: usize = 256 << 10;

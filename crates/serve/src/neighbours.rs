@@ -3,7 +3,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use hyper::header::{HOST, HeaderMap};
+use hyper::Request;
+use hyper::header::HOST;
 use tokio::net::TcpStream;
 
 use crate::sock_diag;
@@ -54,12 +55,19 @@ pub fn user_of_port(port: u16) -> Option<u32> {
 
 /// Whether a request that has come to loopback names this machine. A page of a browser may request
 /// a name of its own, which it has made lead here since.
-pub fn names_this_machine(headers: &HeaderMap, here: SocketAddr) -> bool {
-    let Some(named) = headers.get(HOST) else { return true };
+pub fn names_this_machine<B>(request: &Request<B>, here: SocketAddr) -> bool {
     if !here.ip().to_canonical().is_loopback() {
         return true;
     }
-    let Ok(named) = named.to_str() else { return false };
+    // A target that is a whole address counts, and not the header beside it (RFC 9112, section
+    // 3.2.2); HTTP/2 has the host there, too.
+    let of_target = request.uri().authority().map(|named| Some(named.as_str()));
+    let of_header = || request.headers().get(HOST).map(|named| named.to_str().ok());
+    let named = match of_target.or_else(of_header) {
+        Some(Some(named)) => named,
+        Some(None) => return false,
+        None => return true,
+    };
     let host = match named.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
         _ => named,
@@ -148,9 +156,8 @@ mod tests {
     fn a_request_has_to_name_this_machine() {
         let here = SocketAddr::from(([127, 0, 0, 1], 1094));
         let names = |host: &str, here| {
-            let mut headers = HeaderMap::new();
-            headers.insert(HOST, host.parse().unwrap());
-            names_this_machine(&headers, here)
+            let request = Request::builder().uri("/f").header(HOST, host);
+            names_this_machine(&request.body(()).unwrap(), here)
         };
         for own in ["127.0.0.1:1094", "127.0.0.2", "localhost:9", "LOCALHOST.", "[::1]:1094"] {
             assert!(names(own, here), "{own}");
@@ -160,6 +167,11 @@ mod tests {
             assert!(!names(other, here), "{other}");
         }
         assert!(names("data.example", SocketAddr::from(([192, 0, 2, 1], 1094))));
-        assert!(names_this_machine(&HeaderMap::new(), here), "HTTP/1.0");
+        assert!(names_this_machine(&Request::new(()), here), "HTTP/1.0");
+        for (target, wanted) in [("http://evil.example/f", false), ("http://[::1]:1/f", true)] {
+            let host = if wanted { "evil.example" } else { "localhost" };
+            let request = Request::builder().uri(target).header(HOST, host);
+            assert_eq!(names_this_machine(&request.body(()).unwrap(), here), wanted, "{target}");
+        }
     }
 }

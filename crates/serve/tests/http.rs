@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
-use farroot_serve::{Config, Content, Limits, Server, Shape};
+use farroot_serve::{Config, Content, HTTP_FIELDS, Limits, Server, Shape};
 
 /// A served folder with one file whose bytes depend on their offsets.
 struct Served {
@@ -172,6 +172,44 @@ fn folders_are_listed_and_nothing_outside_is_reached() {
     }
     client.send("PUT", "/new", "Content-Length: 0\r\n");
     assert_eq!(client.receive(true).status, 405);
+}
+
+/// Regression: a request without a host, with two, or with a target that is no path was answered,
+/// and a target that was a whole address could name any host.
+#[test]
+fn a_request_without_a_valid_form_is_refused() {
+    let served = served(Shape::default());
+    let sent = |text: &str| {
+        let mut client = Client::new(&served);
+        client.0.get_mut().write_all(text.as_bytes()).unwrap();
+        client.receive(false).status
+    };
+    let host = "Host: localhost\r\n";
+    let address = served.server.address();
+    for (line, headers, status) in [
+        ("GET /empty HTTP/1.1", host.to_owned(), 200),
+        (&*format!("GET http://{address}/empty HTTP/1.1"), host.to_owned(), 200),
+        ("GET http://evil.example/empty HTTP/1.1", host.to_owned(), 421),
+        ("GET /empty HTTP/1.1", "Host: evil.example\r\n".to_owned(), 421),
+        ("GET /empty HTTP/1.1", String::new(), 400),
+        ("GET /empty HTTP/1.1", host.repeat(2), 400),
+        ("GET /empty HTTP/1.0", String::new(), 200),
+        ("GET empty HTTP/1.1", host.to_owned(), 400),
+        ("GET sub%20dir/a HTTP/1.1", host.to_owned(), 400),
+    ] {
+        assert_eq!(sent(&format!("{line}\r\n{headers}\r\n")), status, "{line} {headers}");
+    }
+}
+
+/// The limits are those that the manual names.
+#[test]
+fn the_head_of_a_request_has_limits() {
+    let served = served(Shape::default());
+    let fields = |count: usize| {
+        let headers: String = (1..count).map(|at| format!("X-{at}: y\r\n")).collect();
+        Client::new(&served).get("/empty", &headers).status
+    };
+    assert_eq!((fields(HTTP_FIELDS), fields(HTTP_FIELDS + 1)), (200, 431));
 }
 
 /// Names with a quotation mark ended the link that they were in; `.git` and `.ssh` were listed and

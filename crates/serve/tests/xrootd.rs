@@ -14,6 +14,7 @@ use xrootd::client::{Answer, Client, ClientConfig, Event, FileId, RequestId};
 use xrootd::error::{ErrorCode, RequestError};
 use xrootd::message::dirlist::DirlistOptions;
 use xrootd::message::open::OpenOptions;
+use xrootd::message::stat::StatFlags;
 use xrootd::profile::{Profile, Start};
 
 /// A client on a blocking socket, with the bytes that it has received by request.
@@ -333,6 +334,29 @@ fn hidden_names_and_loops_are_not_found_and_a_listing_s_lines_are_its_names() {
     let open = session.open("/.ssh/key").1;
     session.wait(&[open]);
     assert!(session.done[&open].is_ok());
+}
+
+/// Regression: through a proxy the stat of a directory was an error.
+#[test]
+fn a_proxy_describes_a_directory_as_its_origin_does() {
+    let (_folder, origin) = served(Shape::default());
+    let settings = remote::Config::default();
+    let forwarding = Forwarding { settings, origins: vec![], secret: None, access_log: None };
+    let proxy = Server::start(Config::of(Content::Far(Box::new(forwarding)))).unwrap();
+    let there = |path: &str| format!("/{}{path}", origin.root_url());
+    for (server, path) in [(&origin, "/sub".to_owned()), (&proxy, there("/sub"))] {
+        let mut session = Session::new(server);
+        let Answer::Stat(stat) = session.answer(|client, now| client.stat(now, &path)) else {
+            panic!("not a stat: {path}");
+        };
+        assert!(stat.flags.intersects(StatFlags::DIRECTORY), "{path}");
+        let open = session.open(&path).1;
+        assert_eq!(session.refusal(open), ErrorCode::IS_DIRECTORY, "{path}");
+    }
+    let mut session = Session::new(&proxy);
+    let none = there("/none");
+    let stat = session.ask(|client, now| client.stat(now, &none));
+    assert_eq!(session.refusal(stat), ErrorCode::NOT_FOUND);
 }
 
 #[test]

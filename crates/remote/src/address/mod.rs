@@ -12,6 +12,7 @@ mod follow;
 mod identity;
 mod pelican;
 mod s3;
+mod user_info;
 mod written;
 
 use std::borrow::Cow;
@@ -27,6 +28,7 @@ use url::{ParseError, Url};
 
 pub use access::{CallAccess, LentToken};
 pub use follow::Way;
+use follow::joined;
 pub use identity::{FileIdentity, is_among};
 pub use s3::Object;
 pub(crate) use written::restored;
@@ -457,7 +459,7 @@ impl Address {
     }
 
     /// The address of this name in the same directory; the name may have directories of its own,
-    /// with slashes between.
+    /// with slashes between, and lead upwards by `..`. On a disk links decide where that is.
     ///
     /// # Errors
     /// As [`Address::child`].
@@ -466,13 +468,18 @@ impl Address {
             Target::Local(path) => Self::local(&path.with_file_name(name)),
             Target::Xrootd(url) => {
                 let folder = url.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-                let path = format!("{folder}/{name}");
+                let path = joined(folder, name);
                 let beside = xrootd::url::Url { path, cgi: None, ..url.clone() };
                 let text = beside.to_string();
                 Self::as_written(beside, text)
             }
             Target::S3(object) => {
-                Ok(Self::s3(object.with_key(format!("{}{name}", object.folder()))))
+                let key = match object.folder().strip_suffix('/') {
+                    Some(folder) => joined(&format!("/{folder}"), name),
+                    None => joined("", name),
+                };
+                let key = key.strip_prefix('/').unwrap_or(&key);
+                Ok(Self::s3(object.with_key(key.to_owned())))
             }
             Target::Http(url) | Target::Pelican(url) => {
                 let encode = |part| utf8_percent_encode(part, SEGMENT).to_string();

@@ -332,6 +332,25 @@ fn an_object_of_s3_has_its_key_as_it_is_written() {
     assert!(error.to_string().contains("AWS_ACCESS_KEY_ID"), "{error}");
 }
 
+/// Regression: a friend `../a.root` of a file was asked for as `sub/../a.root`, which servers refuse.
+#[test]
+fn a_name_beside_a_file_may_lead_upwards() {
+    for (own, name, there) in [
+        ("root://h//d/sub/f.root?x", "../a.root", "root://h//d/a.root"),
+        ("root://h//d/sub/f.root", "./x/../../a.root", "root://h//d/a.root"),
+        ("root://h//d/f.root", "../../../a.root", "root://h//a.root"),
+        ("root://h//d/f.root", "a..root", "root://h//d/a..root"),
+        ("http://h/d/sub/f.root", "../a.root", "http://h/d/a.root"),
+        ("pelican://h/d/sub/f.root", "../a b", "pelican://h/d/a%20b"),
+        ("s3://b/d/sub/f.root", "../a.root", "s3://b/d/a.root"),
+        ("s3://b/d/f.root", "../../a.root", "s3://b/a.root"),
+        ("s3://b//x/../f.root", "a.root", "s3://b//x/../a.root"),
+        ("s3://b/f.root", "a.root", "s3://b/a.root"),
+    ] {
+        assert_eq!(address(own).beside(name).unwrap(), address(there), "{own} {name}");
+    }
+}
+
 #[test]
 fn a_federation_is_named_or_the_osdf() {
     for (text, meant) in [

@@ -128,7 +128,11 @@ impl Cache {
     }
 
     fn is_pinned(&self, name: &Name) -> bool {
-        self.folders(&name.content).iter().any(|folder| folder.join(PIN).exists())
+        self.is_pinned_content(&name.content)
+    }
+
+    pub(super) fn is_pinned_content(&self, content: &ContentId) -> bool {
+        self.folders(content).iter().any(|folder| folder.join(PIN).exists())
     }
 
     /// The folders of a file: of its bytes, and of its parts with another codec.
@@ -225,7 +229,8 @@ impl Cache {
         Ok(self.content(self.name(url)?.content).ranges())
     }
 
-    /// Protects the cached parts of a file, later ones included, from eviction; or ends that.
+    /// Protects the cached parts of a file and its replica, later ones included, from eviction; or
+    /// ends that.
     ///
     /// # Errors
     /// `NotFound` where the cache has no name of the address; `LimitReached` where the pinned parts
@@ -255,8 +260,9 @@ impl Cache {
     fn check_pins(&self, url: &Address, names: &[Name]) -> Result<()> {
         let bytes_max = self.totals().bytes_max;
         let disk = self.on_disk();
-        let new: BTreeSet<PathBuf> =
-            names.iter().flat_map(|name| self.both_folders(name)).flatten().collect();
+        let parts = names.iter().flat_map(|name| self.both_folders(name)).flatten();
+        let replicas = names.iter().flat_map(|name| self.replica_folders(name));
+        let new: BTreeSet<PathBuf> = parts.chain(replicas).collect();
         let stays = |folder: &PathBuf| new.contains(folder) || folder.join(PIN).exists();
         let pinned: u64 =
             disk.iter().filter(|(folder, _)| stays(folder)).map(|(_, (bytes, _))| bytes).sum();

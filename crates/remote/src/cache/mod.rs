@@ -102,7 +102,7 @@ pub struct CacheEntry {
     pub info: FileInfo,
     /// When it did, seconds since 1970.
     checked: u64,
-    /// It was requested by the same query, as far as that chooses the file.
+    /// It was requested by the same query, as far as that chooses the file, user and password.
     is_chosen: bool,
     pub(crate) content: Arc<HeldContent>,
     /// Of parts of the file with another codec.

@@ -28,7 +28,7 @@ const HEAD_BYTES: usize = 1024;
 pub struct Name {
     /// The key, in hexadecimal.
     pub key: String,
-    /// Which part of the address's query chose the file, as a hash.
+    /// Which parts of the address beside its place chose the file, as a hash.
     pub query: String,
     /// Without user, password and query.
     pub address: String,

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use data_encoding::HEXLOWER;
 
-use super::content::{lock_shared, make_folder};
+use super::content::{PIN, lock_shared, make_folder};
 use super::disks::DiskNumber;
 use super::evict::{Held, LimitScope};
 use super::format::ContentId;
@@ -45,6 +45,8 @@ pub struct ReplicaDraft {
     disk: DiskNumber,
     id: ContentId,
     of: FileInfo,
+    /// Where bytes of the file are cached, if any are.
+    content: Option<ContentId>,
     charges: Charges,
     _making: File,
     _lock: File,
@@ -130,7 +132,18 @@ impl Cache {
         })?;
         let path = folder.join(format!("{UNFINISHED}fast.root"));
         let of = info.clone();
-        Ok(ReplicaDraft { path, folder, disk, id, of, charges, _making: making, _lock: lock })
+        let content = self.inner.names.find(&origin.key(None)).map(|name| name.content);
+        Ok(ReplicaDraft {
+            path,
+            folder,
+            disk,
+            id,
+            of,
+            content,
+            charges,
+            _making: making,
+            _lock: lock,
+        })
     }
 
     /// The charges of a file: those of its bytes that are cached, if any are.
@@ -176,6 +189,10 @@ impl Cache {
         // Never the facts of one with the bytes of another.
         let _ = fs::remove_file(folder.join(ABOUT));
         fs::rename(path, folder.join(REPLICA))?;
+        // From now on a pin of the file finds the replica itself.
+        if draft.content.is_some_and(|content| self.is_pinned_content(&content)) {
+            fs::write(folder.join(PIN), b"")?;
+        }
         let mut facts = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
         facts.write_all(&serde_json::to_vec(&about)?)?;
         facts.persist(folder.join(ABOUT)).map_err(|error| error.error)?;

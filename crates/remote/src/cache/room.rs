@@ -626,11 +626,14 @@ pub fn segments(data: &Path, quotas: &Quotas) -> Vec<Found> {
     for folder in place::content_folders(data) {
         let numbers = numbers(&folder);
         let has_replica = folder.join(replica_files::REPLICA).exists();
-        if numbers.is_empty() && !has_replica && lock_alone(&folder).is_some() {
+        let is_pinned = folder.join(PIN).exists();
+        // A pin holds for bytes that are still to come, too.
+        let is_empty = numbers.is_empty() && !has_replica && !is_pinned;
+        if is_empty && lock_alone(&folder).is_some() {
             remove_folder(&folder);
             continue;
         }
-        let stays = folder.join(PIN).exists() || lock_alone(&folder).is_none();
+        let stays = is_pinned || lock_alone(&folder).is_none();
         let first = found.len();
         found.extend(replica_files::found(&folder, stays).map(Found::of_replica));
         for number in numbers {

@@ -141,6 +141,8 @@ pub enum CacheCheck {
 }
 
 const DAY: u64 = 86_400;
+/// With `verify`, clients that open a file at about the same time share one request to its server.
+const OPEN_COUNTS: Duration = Duration::from_secs(10);
 
 impl CacheCheck {
     /// `verify`, `immutable`, or `trust` with the time for which: `trust=7d`, `trust=12h`,
@@ -180,6 +182,16 @@ impl CacheCheck {
                     _ => format!("trust={seconds}s"),
                 }
             }
+        }
+    }
+
+    /// How long a server's answer about a file that is open counts for further clients who open it;
+    /// `None` without an end.
+    pub fn open_counts(self) -> Option<Duration> {
+        match self {
+            CacheCheck::Verify => Some(OPEN_COUNTS),
+            CacheCheck::Trust(time) => Some(time),
+            CacheCheck::Immutable => None,
         }
     }
 

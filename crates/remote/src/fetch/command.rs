@@ -107,6 +107,12 @@ pub enum DriverCommand {
         file: FileTag,
         part: UnpackedPart,
     },
+    /// Bytes of a file that were remembered and have been found to be its: they may be cached as if
+    /// they had been fetched.
+    Remembered {
+        file: FileTag,
+        pieces: Vec<(u64, Bytes)>,
+    },
     Resize {
         group: u64,
         index: usize,

@@ -605,6 +605,14 @@ impl RemoteFile {
         let _ = self.fetcher.commands.send(DriverCommand::Unpacked { file: self.file, part });
     }
 
+    /// Gives the cache bytes of the file, by offset, that were remembered and not fetched.
+    pub fn remembered(&self, pieces: &[(u64, Bytes)]) {
+        if self.fetcher.cache().is_some() {
+            let command = DriverCommand::Remembered { file: self.file, pieces: pieces.to_vec() };
+            let _ = self.fetcher.commands.send(command);
+        }
+    }
+
     /// Whether all of it is read from a disk of this machine.
     pub fn is_local(&self) -> bool {
         self.local

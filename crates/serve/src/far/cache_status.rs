@@ -4,8 +4,6 @@ use std::ops::Range;
 
 use engine::Watched;
 use remote::address::CacheUse;
-use remote::clock::seconds_since_1970;
-use tokio::time::Instant;
 
 use super::pieces::first_piece;
 
@@ -35,32 +33,20 @@ pub struct CacheStatus {
 }
 
 impl CacheStatus {
-    /// How much the proxy has cached of ranges that end within a file, which was opened at
-    /// `opened`.
-    pub fn of(
-        watched: &Watched,
-        opened: Instant,
-        was_too_old: bool,
-        ranges: &[Range<u64>],
-    ) -> Self {
+    /// How much the proxy has cached of ranges that end within a file.
+    pub fn of(watched: &Watched, was_too_old: bool, ranges: &[Range<u64>]) -> Self {
         let remote = watched.remote_file();
         let wanted = ranges.iter().map(|range| range.end - range.start).sum();
         // Bytes that came with the open were fetched for this answer.
-        let missing = match watched.has_asked() && !remote.was_held() {
+        let came_with_open = watched.has_asked() && !watched.was_open();
+        let missing = match came_with_open && !remote.was_held() {
             true => wanted,
             false => ranges.iter().map(|range| missing(watched, range)).sum(),
         };
         let has_asked = watched.has_asked();
         let is_kept = remote.is_kept();
-        CacheStatus { wanted, missing, has_asked, was_too_old, is_kept, age: age(watched, opened) }
-    }
-}
-
-/// Seconds since the origin of a file, which was opened at `opened`, last described it.
-pub fn age(watched: &Watched, opened: Instant) -> u64 {
-    match watched.remote_file().checked() {
-        Some(checked) => seconds_since_1970().saturating_sub(checked),
-        None => opened.elapsed().as_secs(),
+        let age = watched.age().as_secs();
+        CacheStatus { wanted, missing, has_asked, was_too_old, is_kept, age }
     }
 }
 

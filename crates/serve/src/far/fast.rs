@@ -98,7 +98,6 @@ impl FarFiles {
             // Its time is that at which it was made.
             stat: super::stat_of(&watched),
             shown: format!("fast//{shown}"),
-            opened: watched.opened(),
             _replica: Some(replica),
         };
         Ok((Arc::new(file), watched))

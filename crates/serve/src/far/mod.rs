@@ -77,6 +77,8 @@ const KEPT_OPEN_MAX: usize = 256;
 const CLOSING: Duration = Duration::from_millis(400);
 /// The name under which figures are read over HTTP.
 const METRICS: &str = "metrics";
+/// The advice to who reads with credentials of their own.
+const OWN: &str = "for files of your own start a proxy of your own: farroot run -- COMMAND";
 /// How often opens without clients are looked for.
 const LOOK: Duration = Duration::from_secs(2);
 
@@ -155,7 +157,6 @@ struct OriginFile {
     stat: Stat,
     /// Without a user or a query.
     shown: String,
-    opened: Instant,
     /// Of a replica: as long as it is here, the file is not evicted.
     _replica: Option<Replica>,
 }
@@ -278,7 +279,7 @@ impl FarFiles {
         let address = &asked.address;
         let place = guest.client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
         let opened = self.opened_now(&asked, rules.cache_use).await.map_err(failure)?;
-        let was_too_old = is_too_old(&opened.0, &opened.1, rules.age_max);
+        let was_too_old = is_too_old(&opened.1, rules.age_max);
         let (origin, watched) = match was_too_old {
             true => self.opened_anew(&asked, rules.cache_use).await.map_err(failure)?,
             false => opened,
@@ -308,13 +309,17 @@ impl FarFiles {
         Ok(FarFile(Arc::new(client_file)))
     }
 
-    /// The stat of a file, which stays open for a while, as clients mostly open it next.
+    /// The stat of a file, which stays open for a while, as clients mostly open it next; or of a
+    /// directory, where the origin says that it is one.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
     pub async fn stat(&self, guest: &Guest, name: Name<'_>) -> io::Result<Stat> {
         let asked = self.served(guest, name, CacheUse::Usual).await?;
-        let opened = self.opened_now(&asked, CacheUse::Usual).await.map_err(failure)?;
+        let opened = match self.opened_now(&asked, CacheUse::Usual).await {
+            Err(error) if error.is_directory() => return Ok(stat_of_folder(&asked.address)),
+            opened => opened.map_err(failure)?,
+        };
         match name::wants_replica(name, self.0.secret.as_ref()) {
             true => Ok(self.fast(&asked, opened).await?.0.stat),
             false => Ok(opened.0.stat),
@@ -434,6 +439,7 @@ impl FarFiles {
         let Some(address) = &named else { return false };
         let is_forwarded = self.0.origins.iter().any(|origin| origin.allows(address));
         is_forwarded
+            && self.carries(address)
             && guest.may_read(&ServedPlace::of_far(address)).is_ok()
             && self.asked(guest, address.anonymous(), CacheUse::Usual).await.is_ok()
     }
@@ -524,11 +530,15 @@ impl FarFiles {
         let address = self.forwarded(guest, name)?;
         if self.0.secret.is_none() && !address.query().unwrap_or_default().is_empty() {
             let text = "this proxy serves public files only, and carries no query to their origins";
-            let advice = "for files of your own start a proxy of your own: farroot run -- COMMAND";
-            let error = Error::new(ErrorKind::PermissionDenied, text);
-            return Err(failure(error.with_advice(advice)));
+            return Err(failure(Error::new(ErrorKind::PermissionDenied, text).with_advice(OWN)));
         }
         Ok(address)
+    }
+
+    /// Whether an address may be forwarded. With the user or password of one client its origin may
+    /// send a file that is not for the others who share this proxy.
+    fn carries(&self, address: &Address) -> bool {
+        self.0.secret.is_some() || !address.has_user()
     }
 
     /// The address that a name means, of an origin that is not refused, for a client who may read
@@ -536,6 +546,11 @@ impl FarFiles {
     fn forwarded(&self, guest: &Guest, name: Name<'_>) -> io::Result<Address> {
         let Inner { origins, secret, .. } = &*self.0;
         let address = name::address_of(name, secret.as_ref()).map_err(failure)?;
+        if !self.carries(&address) {
+            let text = "this proxy serves public files only, and carries no user names or \
+                        passwords to their origins";
+            return Err(failure(Error::new(ErrorKind::PermissionDenied, text).with_advice(OWN)));
+        }
         // A token in the query is this proxy's, where it asks for one.
         let address = match guest.has_rules() {
             true => name::without_token(&address),
@@ -633,8 +648,8 @@ impl FarFiles {
 }
 
 /// Whether the origin's last description of a file is older than a client allows.
-fn is_too_old(file: &OriginFile, watched: &Watched, age_max: Option<u64>) -> bool {
-    let is_beyond = |most| cache_status::age(watched, file.opened) > most;
+fn is_too_old(watched: &Watched, age_max: Option<u64>) -> bool {
+    let is_beyond = |most| watched.age().as_secs() > most;
     !watched.has_asked() && age_max.is_some_and(is_beyond)
 }
 
@@ -656,8 +671,7 @@ impl OriginFile {
     fn new(watched: &Watched, address: &Address) -> Self {
         let stat = stat_of(watched);
         let shown = address.anonymous().to_string();
-        let opened = watched.opened();
-        OriginFile { watched: watched.keeper(), stat, shown, opened, _replica: None }
+        OriginFile { watched: watched.keeper(), stat, shown, _replica: None }
     }
 }
 
@@ -680,6 +694,13 @@ fn stat_of(file: &Watched) -> Stat {
     }
 }
 
+/// The stat of a directory, of which its origin says no more than that it is one.
+fn stat_of_folder(address: &Address) -> Stat {
+    let mut hasher = DefaultHasher::new();
+    address.anonymous().as_str().hash(&mut hasher);
+    Stat { size: 0, modified: Duration::ZERO, is_folder: true, inode: hasher.finish() }
+}
+
 impl FarFile {
     pub fn stat(&self) -> Stat {
         self.0.origin.stat
@@ -692,7 +713,7 @@ impl FarFile {
 
     /// How much of ranges that end within the file the proxy has cached.
     pub fn cache_status(&self, ranges: &[Range<u64>]) -> CacheStatus {
-        CacheStatus::of(&self.0.watched, self.0.origin.opened, self.0.was_too_old, ranges)
+        CacheStatus::of(&self.0.watched, self.0.was_too_old, ranges)
     }
 
     fn want(&self, ranges: Vec<Range<u64>>) -> Arrivals {

@@ -21,9 +21,27 @@ const TOKEN: &str = "authz=";
 const FAST: &str = "fast/";
 /// Stands before a secret in a path.
 const SECRET_MARK: &str = "k-";
-/// Parameters that speak to a client, to a redirector or to this proxy's own settings: an origin is
-/// not sent them, and none of them chooses a credential of the user who runs the proxy.
-const NOT_FORWARDED: [&str; 6] = ["xrd.", "xrdcl.", "farroot.", "tried", "triedrc", "cms."];
+/// Parameters that clients write by themselves for the client, the redirector or the server that
+/// takes the request, which is this one: an origin is not sent them, and none of them chooses a
+/// credential of the user who runs the proxy.
+const NOT_FORWARDED: [&str; 12] = [
+    "xrd.",
+    "xrdcl.",
+    "farroot.",
+    "tried",
+    "triedrc",
+    "cms.",
+    // The kind of a checksum.
+    "cks.",
+    // The size that a copy will have, and how its server stores it.
+    "oss.",
+    "ofs.",
+    // Copies between two servers.
+    "tpc.",
+    // XRootD's own proxies, and labels of a transfer for the network.
+    "xrdposix.",
+    "scitag.",
+];
 
 /// The part of a name behind the secret.
 ///
@@ -190,6 +208,7 @@ mod tests {
         for (written, is_encoded, wanted) in [
             ("/root://h:2094//a/f", false, "root://h:2094//a/f"),
             ("//root://h//f?authz=x&xrd.wantprot=ztn&tried=h", false, "root://h//f?authz=x"),
+            ("/root://h//f?cks.type=adler32&oss.asize=9&tpc.key=1&x=1", false, "root://h//f?x=1"),
             ("/xroots://u@h//f", false, "roots://u@h//f"),
             ("/root:/h:1094//f%20g", false, "root://h:1094//f%20g"),
             ("/root://h//f%20g", true, "root://h//f g"),

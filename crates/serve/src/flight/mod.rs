@@ -22,7 +22,6 @@ use engine::AnswerForm;
 use engine::near::{BufferCompression, Operation, SelectFile, SelectRequest};
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
-use hyper::header::{HOST, HeaderValue};
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -75,15 +74,10 @@ pub async fn serve(
     let header_bytes = u32::try_from(client.limits().request_bytes).unwrap_or(u32::MAX);
     let flights = Flights { content: Arc::new(content), client, under_way: Arc::default() };
     let answering = FlightServiceServer::new(flights).max_decoding_message_size(request_bytes);
-    let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
+    let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
         let mut answering = answering.clone();
-        // HTTP/2 has the host beside the headers.
-        let named = request.uri().authority().map(|named| HeaderValue::from_str(named.as_str()));
-        if let Some(Ok(named)) = named {
-            request.headers_mut().insert(HOST, named);
-        }
         async move {
-            if !names_this_machine(request.headers(), here) {
+            if !names_this_machine(&request, here) {
                 let text = "this server is on the loopback of its machine: ask for localhost";
                 return Ok(Status::permission_denied(text).into_http());
             }

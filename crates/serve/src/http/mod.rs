@@ -6,6 +6,7 @@ mod asked;
 mod body;
 mod caching;
 mod change;
+mod form;
 mod incoming;
 mod listing;
 mod range;
@@ -45,6 +46,7 @@ use crate::clients::Client;
 use crate::cluster::SentElsewhere;
 use crate::guard::Guard;
 use crate::guest::Guest;
+use crate::limits::HTTP_FIELDS;
 use crate::neighbours::names_this_machine;
 use crate::select::Selector;
 
@@ -84,7 +86,10 @@ pub async fn serve(
             // Requests that are sent together are answered one by one, as their answers are taken.
             serving.client.moves().await;
             serving.client.works();
-            if !names_this_machine(request.headers(), here) {
+            if let Some(fault) = form::fault(&request) {
+                return Ok(plain(&serving, StatusCode::BAD_REQUEST, fault));
+            }
+            if !names_this_machine(&request, here) {
                 let text = "this server is on the loopback of its machine: ask for localhost\n";
                 return Ok(plain(&serving, StatusCode::MISDIRECTED_REQUEST, text));
             }
@@ -115,6 +120,7 @@ pub async fn serve(
     // has them.
     let connection = http1::Builder::new()
         .max_buf_size(buffer_bytes)
+        .max_headers(HTTP_FIELDS)
         .serve_connection(TokioIo::new(stream), service);
     // A client that goes away in the middle is the client's affair.
     let _ = connection.await;

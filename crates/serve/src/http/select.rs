@@ -190,7 +190,9 @@ fn refusal(serving: &Arc<Serving>, error: &Error) -> Answer {
         ErrorKind::Changed => StatusCode::CONFLICT,
         // The request itself is too much: later it would be, too.
         ErrorKind::LimitReached if !error.is_busy() => StatusCode::PAYLOAD_TOO_LARGE,
-        ErrorKind::Corrupt | ErrorKind::Io => StatusCode::INTERNAL_SERVER_ERROR,
+        // The file that the request names is no ROOT file, or a damaged one.
+        ErrorKind::Corrupt => StatusCode::UNPROCESSABLE_ENTITY,
+        ErrorKind::Io => StatusCode::INTERNAL_SERVER_ERROR,
         _ => status_of(error),
     };
     let mut answer = text_answer(serving, status, format!("{}\n", error.message()).into());

@@ -380,6 +380,7 @@ impl Connection {
 /// The code of an error at an origin on the wire.
 fn code_of(error: &remote::Error) -> ErrorCode {
     match error.kind() {
+        _ if error.is_directory() => ErrorCode::IS_DIRECTORY,
         ErrorKind::NotFound => ErrorCode::NOT_FOUND,
         ErrorKind::PermissionDenied | ErrorKind::Unauthenticated => ErrorCode::NOT_AUTHORIZED,
         ErrorKind::InvalidArgument => ErrorCode::ARG_INVALID,

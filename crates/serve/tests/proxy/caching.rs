@@ -201,6 +201,91 @@ async fn a_file_that_is_older_than_the_request_allows_is_asked_for() {
     }
 }
 
+/// Regression: as long as clients kept a file open, the origin was not asked again, and new clients
+/// got an old version for hours.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_stays_open_is_asked_about_again() {
+    for has_cache in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut forwarding =
+            if has_cache { with_cache(folder.path(), CacheCheck::Verify) } else { forwarding() };
+        // As with `verify`, where it is ten seconds.
+        forwarding.settings.cache.check = CacheCheck::Trust(Duration::from_secs(2));
+        let bed = bed(forwarding);
+        fs::copy(bed.folder().join("d/f g.root"), bed.folder().join("f")).unwrap();
+        let name = format!("{}f", bed.origin.http_url());
+        let (path, range) = (format!("/{name}"), range());
+        let _client = {
+            let address = format!("{}{name}", bed.proxy.root_url());
+            remote().open_bytes(&address).await.unwrap()
+        };
+        get(&bed.proxy, &path, &range, "");
+        tokio::task::block_in_place(|| bed.proxy.flush());
+        let opens = || bed.proxy.figures().unwrap().origin_opens;
+        let opens_before = opens();
+        let etag = |headers: &str| {
+            let (_, head, _) = http(&bed.proxy, "HEAD", &path, headers);
+            header(&head, "etag").unwrap().to_owned()
+        };
+        let before = etag("");
+        tokio::time::sleep(Duration::from_millis(2100)).await;
+        // Clients that come at the same time share one question.
+        let both: Vec<Answer> = tokio::task::block_in_place(|| {
+            std::thread::scope(|scope| {
+                let ask = || scope.spawn(|| get(&bed.proxy, &path, &range, ""));
+                [ask(), ask()].map(|one| one.join().unwrap()).into_iter().collect()
+            })
+        });
+        assert!(both.iter().all(|one| one.body == content()[RANGE]));
+        assert_eq!(opens(), opens_before + 1);
+        assert!(!has_cache || both.iter().any(|one| one.says == "fwd=stale"));
+        assert_eq!(etag(""), before, "it is the same file");
+        let new = bed.folder().join("new");
+        fs::write(&new, vec![7; 1_500_000]).unwrap();
+        fs::rename(&new, bed.folder().join("f")).unwrap();
+        tokio::time::sleep(Duration::from_millis(2100)).await;
+        assert!(get(&bed.proxy, &path, &range, "").body == [7; 1000]);
+        fs::remove_file(bed.folder().join("f")).unwrap();
+        tokio::time::sleep(Duration::from_millis(2100)).await;
+        assert_eq!(http(&bed.proxy, "GET", &path, "").0, 404);
+    }
+}
+
+/// Regression: after a file was evicted, its metadata came from the store of metadata and were never
+/// cached again: the file was never whole.
+#[tokio::test(flavor = "multi_thread")]
+async fn bytes_from_the_store_of_metadata_are_cached_too() {
+    const ROOT_FILE: &[u8] = include_bytes!("../../../../sim/testdata/small_nano.root");
+    let folder = tempfile::tempdir().unwrap();
+    let mut forwarding = with_cache(&folder.path().join("cache"), CacheCheck::Verify);
+    forwarding.settings.store_folder = Some(folder.path().join("store"));
+    let bed = bed(forwarding.clone());
+    fs::write(bed.folder().join("r.root"), ROOT_FILE).unwrap();
+    let name = format!("{}r.root", bed.origin.http_url());
+    let path = format!("/{name}");
+    let is_stored = || {
+        let at = folder.path().join("store/farroot-metadata");
+        fs::read_dir(at).is_ok_and(|entries| entries.count() > 0)
+    };
+    while !is_stored() {
+        assert!(http(&bed.proxy, "GET", &path, "").2 == ROOT_FILE);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let Bed { origin, .. } = &bed;
+    tokio::task::block_in_place(|| bed.proxy.flush());
+    let cache = remote::cache::Cache::at(&forwarding.settings.cache).unwrap();
+    let url = remote::address::Address::parse(&format!("{}r.root", origin.http_url())).unwrap();
+    cache.evict(&url).unwrap();
+    let other = proxy(forwarding);
+    assert!(http(&other, "GET", &path, "").2 == ROOT_FILE);
+    let received = other.report().unwrap().bytes_received;
+    assert!(received < ROOT_FILE.len() as u64, "the store has a part of them: {received}");
+    tokio::task::block_in_place(|| other.flush());
+    assert_eq!(cache.file(&url).unwrap().held_bytes, ROOT_FILE.len() as u64);
+    let (status, _, body) = http(&other, "GET", &path, "Cache-Control: only-if-cached\r\n");
+    assert!(status == 200 && body == ROOT_FILE);
+}
+
 /// Folders that cannot be used: below a file, with the content of another program, in a file system
 /// without new folders and, where a test can make it, a cache of another user.
 #[tokio::test(flavor = "multi_thread")]

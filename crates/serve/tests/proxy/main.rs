@@ -219,6 +219,56 @@ async fn only_listed_origins_are_read_and_public_files_alone() {
     assert_eq!(http(&shared, "GET", &path, "").0, 403);
 }
 
+/// Regression: with the password of one client in the address, a proxy fetched a protected file,
+/// and its cache then gave it to every other client.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shared_proxy_carries_no_user_and_no_password() {
+    let bed = bed(forwarding());
+    let address = |scheme: &str, user: &str, path: &str| {
+        format!("{scheme}://{user}@{}/{path}", bed.origin.address())
+    };
+    for user in ["u:MARKER", "u", ":MARKER"] {
+        let there = address("http", user, "empty");
+        let fast = format!("/fast//{there}");
+        for (method, path) in [
+            ("GET", &*format!("/{there}")),
+            ("HEAD", &format!("/{there}")),
+            ("GET", &fast),
+            ("PUT", &format!("/{there}")),
+        ] {
+            let (status, head, body) = http(&bed.proxy, method, path, "Content-Length: 0\r\n");
+            assert_eq!(status, 403, "{method} {path}");
+            let text = head + &String::from_utf8_lossy(&body);
+            assert!(!text.contains("MARKER") && !text.contains("marker"), "{text}");
+            assert!(method == "HEAD" || text.contains("public files only"), "{text}");
+        }
+    }
+    let root = address("root", "u", "/empty");
+    let error = refusal(&remote(), &format!("{}{root}", bed.proxy.root_url())).await;
+    assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+    assert!(error.to_string().contains("no user names"), "{error}");
+    assert_eq!(bed.proxy.figures().unwrap().origin_requests, 0);
+    // That of one user may.
+    let secret = Some("s3cr3t".to_owned().into());
+    let own = crate::bed::bed(Forwarding { secret, ..forwarding() });
+    let there = format!("/k-s3cr3t/http://u:MARKER@{}/empty", own.origin.address());
+    assert_eq!(http(&own.proxy, "GET", &there, "").0, 200);
+}
+
+/// Regression: XRootD's clients ask for a kind of checksum by a parameter, which a public proxy
+/// took for a query to the origin, and refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn parameters_for_the_server_that_is_asked_are_not_for_the_origin() {
+    let bed = bed(forwarding());
+    let remote = remote();
+    let path = "/d/f g.root";
+    let kind = Some(remote::Algorithm::Adler32);
+    let direct = remote.checksum(&format!("{}{path}", bed.origin.root_url()), kind).await;
+    let through = remote.checksum(&bed.root(path), kind).await;
+    assert_eq!(through.unwrap(), direct.unwrap());
+    assert!(remote.open_bytes(&bed.root("/empty?oss.asize=7&tpc.key=1")).await.is_ok());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn clients_share_one_open_and_bytes_travel_once() {
     let bed = bed(forwarding());

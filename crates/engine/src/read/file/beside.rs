@@ -70,6 +70,7 @@ mod tests {
             ("root://a//store/one.root", "root://b//two.root", Some("root://b//two.root")),
             ("root://a//store/one.root?x", "two.root", Some("root://a//store/two.root")),
             ("root://a//store/one.root", "sub/two.root", Some("root://a//store/sub/two.root")),
+            ("root://a//store/one.root", "../two.root", Some("root://a//two.root")),
             ("root://a//store/one.root", "/far/away/two.root", Some("root://a//store/two.root")),
             ("root://a//store/one.root", "50%#.root", Some("root://a//store/50%#.root")),
             ("http://a/store/one.root", "50%#?.root", Some("http://a/store/50%25%23%3F.root")),

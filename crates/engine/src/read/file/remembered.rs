@@ -71,6 +71,8 @@ impl CachedMetadata {
             return false;
         }
         self.is_true.store(true, Ordering::Relaxed);
+        // Reads take them from here: a cache that lacks them would never get them.
+        remote.remembered(&entry.pieces);
         for (offset, piece) in entry.pieces {
             known.supply(offset, piece);
         }

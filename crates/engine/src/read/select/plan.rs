@@ -75,6 +75,10 @@ pub async fn planned(
         None => 0..u64::MAX,
     };
     let scope = NameScope::of(&table);
+    if request.operation == Operation::Count && request.columns.is_some() {
+        // A count reads none of them; a name that the table lacks is an error as everywhere.
+        engine.select_expressions(scope, &named(request)?, cut.as_ref()).await?;
+    }
     let source = engine.select_expressions(scope, &asked.wanted, cut.as_ref()).await?;
     let covered = source.columns().covered(entries.clone())?;
     let nothing = Batch::empty(0..0, None, source.columns().empty().into_iter());
@@ -134,6 +138,12 @@ fn definitions(request: &SelectRequest) -> Result<Vec<Definition>> {
         }
     }
     Ok(definitions)
+}
+
+/// The columns that a request names, whatever it asks of them.
+fn named(request: &SelectRequest) -> Result<ColumnSpec> {
+    let arrays = SelectRequest { operation: Operation::Arrays, ..request.clone() };
+    Ok(asked(&arrays)?.wanted)
 }
 
 fn asked(request: &SelectRequest) -> Result<AskedColumns> {

@@ -6,10 +6,12 @@
 //! engine reads them: ROOT, which asks for them one after the other, then gets them from memory.
 //! They also say to which column each basket belongs (`places`), so that [`super::predict`] tells
 //! the next reads of a client and of others. Once the last bytes of a file are requested, the next
-//! file of its series is opened (`ahead`).
+//! file of its series is opened (`ahead`). A file that clients keep open is asked about again
+//! before a further client shares it (`checks`).
 
 mod ahead;
 pub mod arrivals;
+mod checks;
 mod client;
 mod key_reads;
 mod last_baskets;
@@ -23,6 +25,7 @@ pub mod used;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared as SharedFuture, WeakShared};
@@ -32,11 +35,11 @@ use remote::address::CacheUse;
 use remote::cache::Charges;
 use remote::fetch::RemoteFile;
 use remote::source::FileInfo;
-use tokio::time::Instant;
 
 use crate::read::file::session::Session;
 use ahead::{FilesAhead, NextFile};
 use arrivals::Arrivals;
+use checks::Checks;
 use client::{Client, ClientRead};
 use opens::{FailedOpen, Opens};
 use shared::{EngineShared, Shared};
@@ -53,6 +56,7 @@ type WatchKey = (String, Charges);
 #[derive(Debug, Default)]
 pub(crate) struct Watches {
     files: Mutex<HashMap<WatchKey, WeakShared<OpenFuture>>>,
+    checks: Checks,
     tally: Tally,
     engine: EngineShared,
     ahead: FilesAhead,
@@ -65,6 +69,8 @@ pub struct Watched {
     client: Arc<Client>,
     /// Whether this client's open asked the file's server.
     has_asked: bool,
+    /// Whether the file was open before this client's open.
+    was_open: bool,
     /// The strong reference by which later clients find the open file. A poll would drop it.
     opening: Opening,
 }
@@ -85,17 +91,26 @@ impl Watches {
         {
             return Ok(watched.clone());
         }
-        let opening = self.opening(session, address, cache_use, false);
-        let was_open = opening.peek().is_some();
-        let shared = opening.clone().await.map_err(|failed| {
+        let failed = |failed: FailedOpen| {
             if cache_use != CacheUse::Only {
                 self.engine.opens.failed(&failed);
             }
             failed.error
-        })?;
-        let has_asked = !was_open && !shared.remote.is_believed();
+        };
+        let mut opening = self.opening(session, address, cache_use, false);
+        let mut was_open = opening.peek().is_some();
+        let mut shared = opening.clone().await.map_err(failed)?;
+        let is_due = was_open && shared.is_aged(session.config().cache.check);
+        if is_due
+            && !self.checks.check(session, &key, &shared, &self.engine).await.map_err(failed)?
+        {
+            was_open = false;
+            opening = self.opening(session, address, cache_use, false);
+            shared = opening.clone().await.map_err(failed)?;
+        }
+        let has_asked = is_due || !was_open && !shared.remote.is_believed();
         let client = shared.client(cache_use == CacheUse::Only);
-        Ok(Watched { client, has_asked, opening })
+        Ok(Watched { client, has_asked, was_open, opening })
     }
 
     /// Bytes and ranges read by all clients of all files.
@@ -119,9 +134,14 @@ impl Watches {
     ) -> Opening {
         let mut files = self.files.lock();
         files.retain(|_, opening| opening.upgrade().is_some());
+        // Where nothing may be asked, a file counts no longer than its server's last answer.
+        let check = session.config().cache.check;
+        let is_too_old = |shared: &Shared| cache_use == CacheUse::Only && shared.is_aged(check);
         let is_fresh = |opening: &Opening| match opening.peek() {
             None => true,
-            Some(opened) => opened.as_ref().is_ok_and(|shared| !shared.is_stale()),
+            Some(opened) => {
+                opened.as_ref().is_ok_and(|shared| !shared.is_stale() && !is_too_old(shared))
+            }
         };
         let key = (address.to_owned(), session.charges());
         let there = files.get(&key).and_then(WeakShared::upgrade).filter(is_fresh);
@@ -161,15 +181,20 @@ impl Watched {
         self.client.shared().remote.url()
     }
 
-    /// Whether this client's open asked the file's server: `false` where the file was open before,
-    /// and where the cache's copy was used without asking.
+    /// Whether this client's open asked the file's server: `false` where its answer to an earlier
+    /// client still counts, and where the cache's copy was used without asking.
     pub fn has_asked(&self) -> bool {
         self.has_asked
     }
 
-    /// When the file was opened.
-    pub fn opened(&self) -> Instant {
-        self.client.shared().opened
+    /// Whether this client shares a file that was open before: no bytes came with its open.
+    pub fn was_open(&self) -> bool {
+        self.was_open
+    }
+
+    /// The time since the file's server last described it.
+    pub fn age(&self) -> Duration {
+        self.client.shared().age()
     }
 
     /// The open file that all its clients share.
@@ -187,7 +212,7 @@ impl Watched {
     pub fn keeper(&self) -> Self {
         let shared = self.client.shared().clone();
         let opening = self.opening.clone();
-        Watched { client: shared.client(true), has_asked: false, opening }
+        Watched { client: shared.client(true), has_asked: false, was_open: true, opening }
     }
 
     /// Whether both are clients of the same open file.

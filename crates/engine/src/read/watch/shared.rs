@@ -4,12 +4,15 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt};
 use mutex::Mutex;
 use remote::Result;
 use remote::address::CacheUse;
+use remote::cache::CacheCheck;
+use remote::clock::seconds_since_1970;
 use remote::fetch::{RemoteFile, Urgency, Want, Wants};
 use rootfile::Known;
 use tokio::runtime::Handle;
@@ -65,7 +68,9 @@ enum Kind {
 pub struct Shared {
     pub remote: Arc<RemoteFile>,
     pub tally: Tally,
-    pub opened: Instant,
+    opened: Instant,
+    /// When its server has last said that it is unchanged since.
+    confirmed: Mutex<Option<Instant>>,
     /// Whether it was opened before a client asked for it, and has not been counted since as used
     /// or unused.
     pub is_ahead: AtomicBool,
@@ -181,6 +186,7 @@ impl Shared {
             remote,
             tally,
             opened: Instant::now(),
+            confirmed: Mutex::default(),
             is_ahead: AtomicBool::new(false),
             opened_before: AtomicU64::new(0),
             known,
@@ -249,6 +255,50 @@ impl Shared {
     /// The links to the engine's servers.
     pub fn way(&self) -> Way {
         Way { round_trip: self.remote.round_trip(), bytes: self.remote.pipe_bytes() }
+    }
+
+    /// The time since its server last described it.
+    pub fn age(&self) -> Duration {
+        let confirmed = *self.confirmed.lock();
+        // An open that the cache has answered asked nobody.
+        let checked = self.remote.checked().filter(|_| self.remote.is_believed());
+        match (confirmed, checked) {
+            (Some(confirmed), _) => confirmed.elapsed(),
+            (None, Some(checked)) => {
+                Duration::from_secs(seconds_since_1970().saturating_sub(checked))
+            }
+            (None, None) => self.opened.elapsed(),
+        }
+    }
+
+    /// Whether its server has to be asked before another client shares it. A disk of this machine
+    /// is no server.
+    pub fn is_aged(&self, check: CacheCheck) -> bool {
+        let counts = check.open_counts().filter(|_| !self.remote.is_local());
+        counts.is_some_and(|counts| self.age() >= counts)
+    }
+
+    /// Asks its server whether it is unchanged. Where it is not, or the server does not say, the
+    /// next client opens it anew.
+    ///
+    /// # Errors
+    /// Those of an open.
+    pub async fn ask(
+        &self,
+        session: &Session,
+        address: &str,
+        engine: &EngineShared,
+    ) -> Result<bool> {
+        let now = session.open_bytes(address, CacheUse::Verified, false).await;
+        let now = now.inspect_err(|_| self.set_stale())?;
+        engine.opens.succeeded(false, false);
+        let before = self.remote.info();
+        let is_same = !before.says_only_size() && before.keeps_bytes(now.remote.info());
+        match is_same {
+            true => *self.confirmed.lock() = Some(Instant::now()),
+            false => self.set_stale(),
+        }
+        Ok(is_same)
     }
 
     pub fn is_stale(&self) -> bool {

@@ -251,6 +251,29 @@ fn pins_and_evictions_of_a_file_are_of_its_parts_too() {
     assert_eq!(disk_bytes(&cache), 0);
 }
 
+/// Regression: the replica of a pinned file that was made behind the pin was evicted.
+#[test]
+fn pins_of_a_file_are_of_its_replica_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = cache(folder.path());
+    let replica = |version: &str| {
+        let draft = cache.draft_replica(&origin(PLACE), &info(version), 1000).unwrap();
+        fs::write(&draft.path, vec![7; 1000]).unwrap();
+        drop(cache.keep_replica(draft).unwrap());
+    };
+    let has_replica = |version: &str| cache.replica(&origin(PLACE), &info(version)).is_some();
+    drop(adopt(&cache, PLACE, "a"));
+    cache.flush();
+    replica("a");
+    assert!(cache.evict_to(0) >= 1000 && !has_replica("a"), "it is not pinned");
+    cache.pin(&url(PLACE), true).unwrap();
+    replica("a");
+    assert_eq!((cache.evict_to(0), cache.evict_unused(0)), (0, 0));
+    assert!(has_replica("a"));
+    cache.pin(&url(PLACE), false).unwrap();
+    assert!(cache.evict_to(0) >= 1000 && !has_replica("a"));
+}
+
 /// Several processes decode one file, and replace segments that the others have open.
 #[test]
 fn processes_that_share_a_folder_agree() {

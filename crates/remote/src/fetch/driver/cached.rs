@@ -129,6 +129,19 @@ impl Driver {
         }
     }
 
+    /// Caches bytes of a file that were remembered elsewhere: no read fetches them again.
+    pub(super) fn keep_remembered(&mut self, file: FileId, pieces: &[(u64, Bytes)]) {
+        let cached = self.files.get_mut(&file).and_then(|file| file.cached.as_mut());
+        let Some(cached) = cached else { return };
+        for (offset, bytes) in pieces {
+            let range = *offset..offset.saturating_add(bytes.len() as u64);
+            let is_held = cached.entry.as_ref().is_some_and(|entry| entry.content.holds(&range));
+            if !is_held {
+                cached.keep(*offset, bytes);
+            }
+        }
+    }
+
     /// The part with another codec that a want was to be read from is damaged: it goes to the
     /// origin.
     pub(super) fn forget_part(&mut self, key: u64, index: usize) {

@@ -204,6 +204,7 @@ impl Driver {
                 self.want(group, group_of, wants);
             }
             DriverCommand::Unpacked { file, part } => self.pack(file, part),
+            DriverCommand::Remembered { file, pieces } => self.keep_remembered(file, &pieces),
             DriverCommand::Promote { group, indices } => {
                 let Some(group) = self.groups.get_mut(&group) else { return };
                 let members = group.members.get_mut(indices).unwrap_or_default();

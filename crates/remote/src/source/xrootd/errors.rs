@@ -218,6 +218,7 @@ impl XrootdServer {
         }
         let said = Error::new(kind, self.with_user(kind, text))
             .retryable(refused.code.is_retryable() && !is_no_directory(refused))
+            .directory(refused.code == ErrorCode::IS_DIRECTORY)
             .with_source(&*self.name);
         let by = self.login.lock().as_ref().and_then(|login| login.by);
         let by = by.filter(|_| kind == ErrorKind::PermissionDenied);

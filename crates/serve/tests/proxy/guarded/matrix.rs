@@ -117,7 +117,7 @@ fn over_http(
         ("GET", &path, "Cache-Control: only-if-cached\r\n", "", &[200, 504]),
         ("PUT", &path, "Content-Length: 0\r\n", "", &[307]),
         // The files are none of ROOT's.
-        ("POST", "/select", "", &select, &[404, 500, 502, 400]),
+        ("POST", "/select", "", &select, &[404, 422]),
     ];
     for (method, path, headers, body, allowed) in operations {
         let answer = client.ask(method, path, &format!("{}{headers}", person.header), body);

@@ -36,5 +36,25 @@ impl Node {
 
 /// The error of a formula.
 pub(super) fn wrong(text: &str, why: &str) -> Error {
-    Error::new(ErrorKind::InvalidArgument, format!("the formula {text:?} {why}"))
+    let text = shown(text);
+    Error::new(ErrorKind::InvalidArgument, format!("the formula {text} {}", cut_short(why)))
+}
+
+/// Characters of a formula in an error.
+const SHOWN_MAX: usize = 300;
+
+/// A formula as an error shows it: of a long one the beginning, and how long it is.
+fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_MAX) {
+        None => format!("{text:?}"),
+        Some((end, _)) => format!("{:?}... ({} bytes)", &text[..end], text.len()),
+    }
+}
+
+/// A reason, which may repeat a part of the formula.
+fn cut_short(why: &str) -> String {
+    match why.char_indices().nth(2 * SHOWN_MAX) {
+        None => why.to_owned(),
+        Some((end, _)) => format!("{}...", &why[..end]),
+    }
 }
