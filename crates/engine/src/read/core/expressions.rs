@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::alike::TableTypes;
 use super::columns::{Batch, SkippedColumn};
 use super::cut::Cut;
-use super::formula::Program;
+use super::spec::Wanted;
 use super::table::Columns;
 use remote::Result;
 use rootfile::Array;
