@@ -258,7 +258,7 @@ def with_empty_cluster(path: Path) -> Path:
     command = [sys.executable, "-m", "farroot", "check", str(path)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 1
-    assert "t: a cluster without entries" in done.stdout
+    assert "a cluster without entries, which ROOT refuses" in done.stdout
     return path
 
 

@@ -97,6 +97,11 @@ impl GrowingNTuple {
                 "further entries of an RNTuple with fields that came after its last cluster";
             return Err(within(Error::unsupported(message)));
         }
+        if has_left_out(&existing) && !can_be_listed(&existing) {
+            let message = "further entries of an RNTuple with clusters without entries, and with \
+                           fields that came late or pages in several records: a skim writes it anew";
+            return Err(within(Error::unsupported(message)));
+        }
         // uproot sets no limit.
         let limit = Some(existing.ntuple.anchor.max_key_size).filter(|limit| *limit > 0);
         let max_key_size = limit.map_or(options.max_key_size, |most| most.min(1 << 30));
@@ -147,15 +152,7 @@ impl GrowingNTuple {
                 return Err(Error::unsupported("a new field that is there already").within(name));
             }
         }
-        let count = self.existing.ntuple.schema.columns.len();
-        let is_usual = |column: &ColumnPages| {
-            let is_long = column.pages.iter().any(|page| page.further.is_some());
-            column.elsewhere.is_none() && !is_long
-        };
-        let is_whole = |cluster: &Cluster| {
-            cluster.columns.len() == count && cluster.columns.iter().all(is_usual)
-        };
-        match self.existing.clusters.iter().all(is_whole) {
+        match can_be_listed(&self.existing) {
             true => Ok(()),
             false => {
                 let message = "new fields of an RNTuple with fields that came late, or pages in \
@@ -165,10 +162,11 @@ impl GrowingNTuple {
         }
     }
 
-    /// Without new columns only new clusters are listed.
+    /// Without new columns only new clusters are listed, if all that are listed stay.
     fn listing(&mut self) -> Result<Listing> {
         let ntuple = &self.existing.ntuple;
-        if self.schema.columns.len() == ntuple.schema.columns.len() {
+        let has_new_columns = self.schema.columns.len() > ntuple.schema.columns.len();
+        if !has_new_columns && !has_left_out(&self.existing) {
             return Ok(Listing {
                 groups: ntuple.groups.iter().map(group).collect(),
                 elements: elements(&self.existing),
@@ -176,7 +174,10 @@ impl GrowingNTuple {
                 clusters: self.with_stages(Vec::new()),
             });
         }
-        let extension = self.extension()?;
+        let extension = match has_new_columns {
+            true => self.extension()?,
+            false => self.existing.kept.extension.clone(),
+        };
         let existing = self.existing.clusters.iter().map(listed).collect();
         let clusters = self.with_stages(existing);
         let elements = vec![0; self.schema.columns.len()];
@@ -356,6 +357,24 @@ impl ListedCluster {
         });
         to.into_part()
     }
+}
+
+/// Whether the file lists clusters that are left out: those without entries.
+fn has_left_out(existing: &SourceNTuple) -> bool {
+    let listed = existing.ntuple.groups.iter().map(|group| u64::from(group.clusters));
+    listed.sum::<u64>() > existing.clusters.len() as u64
+}
+
+/// Whether the page lists of all clusters can be written anew.
+fn can_be_listed(existing: &SourceNTuple) -> bool {
+    let count = existing.ntuple.schema.columns.len();
+    let is_usual = |column: &ColumnPages| {
+        let is_long = column.pages.iter().any(|page| page.further.is_some());
+        column.elsewhere.is_none() && !is_long
+    };
+    let is_whole =
+        |cluster: &Cluster| cluster.columns.len() == count && cluster.columns.iter().all(is_usual);
+    existing.clusters.iter().all(is_whole)
 }
 
 /// A cluster that the file has.

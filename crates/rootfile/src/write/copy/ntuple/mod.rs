@@ -156,7 +156,9 @@ impl SourceNTuple {
     /// As [`RNTuple::read`].
     pub fn of(known: &Known, anchor: Anchor, title: &str) -> Result<Progress<SourceNTuple>> {
         let ntuple = ready!(RNTuple::read(known, anchor)?);
-        let clusters = ready!(ntuple.clusters(known, 0..ntuple.groups.len())?);
+        let mut clusters = ready!(ntuple.clusters(known, 0..ntuple.groups.len())?);
+        // uproot writes clusters without entries, and ROOT opens no file with such.
+        clusters.retain(|cluster| !cluster.entries.is_empty());
         let (header, extension, attribute_list) = ready!(ntuple.envelopes(known)?);
         let kept = KeptFooter { extension, attribute_list };
         let title = title.to_owned();

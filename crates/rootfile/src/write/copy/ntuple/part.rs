@@ -90,8 +90,7 @@ impl NTuplePart {
                 Some(survivors) => survivors.within(stored).collect(),
                 None => vec![stored.clone()],
             };
-            // uproot writes clusters without entries, and ROOT opens no file with such.
-            if runs.iter().all(Range::is_empty) {
+            if survivors.is_some() && runs.is_empty() {
                 continue;
             }
             let replaced = new_columns.and_then(|new| new.replaced.as_ref());
