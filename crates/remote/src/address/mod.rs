@@ -11,6 +11,7 @@ mod access;
 mod follow;
 mod identity;
 mod pelican;
+mod relative;
 mod s3;
 mod user_info;
 mod written;
@@ -28,8 +29,8 @@ use url::{ParseError, Url};
 
 pub use access::{CallAccess, LentToken};
 pub use follow::Way;
-use follow::joined;
 pub use identity::{FileIdentity, is_among};
+use relative::joined;
 pub use s3::Object;
 pub(crate) use written::restored;
 pub use written::{FileAndObject, for_others, join, parse, plain, split_object, with_access};

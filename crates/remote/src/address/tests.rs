@@ -332,7 +332,8 @@ fn an_object_of_s3_has_its_key_as_it_is_written() {
     assert!(error.to_string().contains("AWS_ACCESS_KEY_ID"), "{error}");
 }
 
-/// Regression: a friend `../a.root` of a file was asked for as `sub/../a.root`, which servers refuse.
+/// Regression: a friend `../a.root` of a file was requested as `sub/../a.root`, which servers
+/// refuse.
 #[test]
 fn a_name_beside_a_file_may_lead_upwards() {
     for (own, name, there) in [

@@ -214,7 +214,8 @@ async fn a_file_that_stays_open_is_asked_about_again() {
         let bed = bed(forwarding);
         fs::copy(bed.folder().join("d/f g.root"), bed.folder().join("f")).unwrap();
         let name = format!("{}f", bed.origin.http_url());
-        let (path, range) = (format!("/{name}"), range());
+        let path = format!("/{name}");
+        let range = range();
         let _client = {
             let address = format!("{}{name}", bed.proxy.root_url());
             remote().open_bytes(&address).await.unwrap()
@@ -251,8 +252,8 @@ async fn a_file_that_stays_open_is_asked_about_again() {
     }
 }
 
-/// Regression: after a file was evicted, its metadata came from the store of metadata and were never
-/// cached again: the file was never whole.
+/// Regression: after a file was evicted, its metadata came from the store of metadata and were
+/// never cached again: the file was never whole.
 #[tokio::test(flavor = "multi_thread")]
 async fn bytes_from_the_store_of_metadata_are_cached_too() {
     const ROOT_FILE: &[u8] = include_bytes!("../../../../sim/testdata/small_nano.root");

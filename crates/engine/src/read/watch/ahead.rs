@@ -123,8 +123,12 @@ impl OpenNext for NextFile {
         runtime.spawn(async move {
             let opened = opening.clone().await;
             if let (Some(watches), Ok(shared)) = (watches.upgrade(), &opened) {
-                let (has_asked, was_open) = (false, false);
-                let client = Watched { client: shared.client(false), has_asked, was_open, opening };
+                let client = Watched {
+                    client: shared.client(false),
+                    has_asked: false,
+                    was_open: false,
+                    opening,
+                };
                 watches.ahead.keep(&next, client, &watches.engine.opens);
             }
             if opened.is_ok() {

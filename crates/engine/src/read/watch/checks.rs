@@ -1,7 +1,7 @@
 //! Questions to servers whether files that are open have changed.
 //!
-//! Clients may keep a file open without an end, and further clients share it. So a client that opens
-//! it when the server's last answer does not count any more asks again, and clients that come
+//! Clients may keep a file open without an end, and further clients share it. So a client that
+//! opens it when the server's last answer does not count any more asks again, and clients that come
 //! meanwhile wait for the same answer.
 
 use std::collections::HashMap;
@@ -58,8 +58,10 @@ impl Checks {
         if shared.is_stale() || !shared.is_aged(session.config().cache.check) {
             return None;
         }
-        let (session, address) = (session.clone(), key.0.clone());
-        let (shared, engine) = (shared.clone(), engine.clone());
+        let session = session.clone();
+        let address = key.0.clone();
+        let shared = shared.clone();
+        let engine = engine.clone();
         let asked = async move {
             let asked = shared.ask(&session, &address, &engine).await;
             asked.map_err(FailedOpen::from)

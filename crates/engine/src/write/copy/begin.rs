@@ -102,7 +102,7 @@ async fn existing(session: &Session, output: &str) -> Result<Option<File>> {
     }
 }
 
-/// That a copy of the output, as which the new file begins, has all of it. `why` says the reason for
+/// That a copy of the output, as which the new file begins, has all of it. `why` is the reason for
 /// which it does not grow in place, where options do not forbid that.
 async fn check_existing(file: &File, why: Option<&String>) -> Result<()> {
     let directories = file.reading(|format, known| format.directories(known)).await?;

@@ -28,6 +28,7 @@
 mod arithmetic;
 mod broadcast;
 mod constants;
+mod counting;
 mod evaluate;
 mod functions;
 mod instances;
