@@ -8,8 +8,9 @@ use remote::address::{Address, Way};
 /// Where the file of a friend is; `None` for the tree's own file.
 ///
 /// A tree names the file as it was when the friend was added. Who moves files moves both: so a file
-/// of the name of the tree's own is that one, and one named by a path that leads nowhere from here
-/// is beside it. A path in a file of a server is never one of this machine.
+/// of the name of the tree's own is that one, unless another one is at the place that is named, and
+/// one named by a path that leads nowhere from here is beside it. A path in a file of a server is
+/// never one of this machine.
 ///
 /// # Errors
 /// Where a URL is named that may not follow the file's own (see [`remote::address`]).
@@ -18,7 +19,8 @@ pub(crate) fn friend_file(own: &Address, named: &str) -> Result<Option<Address>>
     let rest = named.split_once("://").map_or(named, |(_, rest)| rest);
     let path = if is_url { rest.split(['?', '#']).next().unwrap_or_default() } else { rest };
     let last = path.rsplit('/').next().unwrap_or_default();
-    if named.is_empty() || *own.file_name() == *last {
+    let is_of_own_name = *own.file_name() == *last;
+    if named.is_empty() || is_of_own_name && (is_url || !own.is_local()) {
         return Ok(None);
     }
     if is_url {
@@ -31,7 +33,14 @@ pub(crate) fn friend_file(own: &Address, named: &str) -> Result<Option<Address>>
         (true, true) => nearer(Address::local(Path::new(path))?, own.beside(last)?),
         (true, false) => nearer(own.beside(path)?, Address::local(Path::new(path))?),
     };
-    Ok(Some(found))
+    let is_own = is_of_own_name && !is_another(&found, own);
+    Ok((!is_own).then_some(found))
+}
+
+/// Whether a file of this machine is there, and another one.
+fn is_another(found: &Address, own: &Address) -> bool {
+    let real = |address: &Address| address.to_local().and_then(|path| path.canonicalize().ok());
+    real(found).is_some_and(|found| real(own) != Some(found))
 }
 
 /// A URL of another scheme than `file`, which is but another way to write a path.
@@ -108,5 +117,16 @@ mod tests {
         assert_eq!(file("/elsewhere/there.root").unwrap(), path("there.root"));
         assert_eq!(file("absent.root").unwrap(), path("absent.root"));
         assert_eq!(file("/elsewhere/one.root"), None);
+        // Regression: another file of the tree's own name was the tree's own.
+        std::fs::create_dir(path("sub")).unwrap();
+        std::fs::write(path("sub/one.root"), b"").unwrap();
+        std::fs::write(path("one.root"), b"").unwrap();
+        assert_eq!(file("sub/one.root").unwrap(), path("sub/one.root"));
+        assert_eq!(file(&path("sub/one.root")).unwrap(), path("sub/one.root"));
+        assert_eq!(file("one.root"), None);
+        assert_eq!(file("../one.root"), None);
+        let below = Address::parse(&path("sub/one.root")).unwrap();
+        let above = friend_file(&below, "../one.root").unwrap().unwrap();
+        assert!(is_another(&above, &below) && above.file_name() == "one.root");
     }
 }
