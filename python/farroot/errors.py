@@ -44,6 +44,7 @@ __all__ = [
     "UnfinishedWarning",
     "UnreadableWarning",
     "UnsupportedError",
+    "UploadWarning",
 ]
 
 
