@@ -289,7 +289,7 @@ def test_clusters_without_entries_are_left_out(tmp_path: Path) -> None:
 def test_root_opens_copies_of_clusters_without_entries(tmp_path: Path) -> None:
     for name, entries in copies_without_empty_clusters(tmp_path).items():
         script = (
-            "import sys, ROOT; reader = ROOT.RNTupleReader.Open('t', sys.argv[1]);"
-            "x = reader.GetView['int']('x'); print([x(n) for n in range(reader.GetNEntries())])"
+            "import sys, ROOT; frame = ROOT.RDataFrame('t', sys.argv[1]);"
+            "print(frame.AsNumpy(['x'])['x'].tolist())"
         )
         assert by_root(script, tmp_path / name).strip() == str(entries), name

@@ -88,23 +88,39 @@ def running_xrootd(folder: Path, run: Path, is_http: bool = False, more: str = "
         user = ["-R", "nobody"] if run.owner() == "root" else []
         # Servers write /tmp/xrootd.NAME.env: other tests, of another user, have other names.
         named = [program, *user, "-n", own.name]
-        quiet = subprocess.DEVNULL
-        with subprocess.Popen(
-            [*named, "-c", str(config), "-l", str(run / "log")], stdout=quiet, stderr=quiet
-        ) as process:
+        command = [*named, "-c", str(config), "-l", str(run / "log")]
+        process, port = _started(command, run / own.name / "log")
+        with process:
             try:
-                yield f"127.0.0.1:{_port_of(run / own.name / 'log', process)}"
+                yield f"127.0.0.1:{port}"
             finally:
                 process.kill()
 
 
-def _port_of(log: Path, process: subprocess.Popen[bytes]) -> int:
-    """The port that xrootd has taken, from its log."""
+def _started(command: list[str], log: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """A server that serves, and its port. Now and then xrootd crashes while it starts."""
+    quiet = subprocess.DEVNULL
+    for _ in range(5):
+        process = subprocess.Popen(command, stdout=quiet, stderr=quiet)
+        try:
+            if port := _port_of(log, process):
+                return process, port
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+    pytest.fail("xrootd crashes whenever it is started")
+
+
+def _port_of(log: Path, process: subprocess.Popen[bytes]) -> int | None:
+    """The port that xrootd has taken, from its log; None if it crashed."""
     ready = re.compile(r"^-+ xrootd \S+:(\d+) initialization completed", re.MULTILINE)
     for _ in range(_LOOKS):
         text = log.read_text(errors="replace") if log.exists() else ""
         if found := ready.search(text):
             return int(found[1])
+        if (process.poll() or 0) < 0:
+            return None
         assert process.poll() is None, f"xrootd ended at once\n{text}"
         time.sleep(0.05)
     pytest.fail(f"xrootd does not begin to serve\n{text}")

@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
@@ -28,6 +29,20 @@ use super::talk::{Talk, file};
 pub struct Process(Child);
 
 impl Process {
+    /// Waits until its port answers; how it ended if it never does.
+    fn ended_before_it_listens(&mut self, port: u16) -> Option<ExitStatus> {
+        for _ in 0..1200 {
+            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return None;
+            }
+            if let Ok(Some(status)) = self.0.try_wait() {
+                return Some(status);
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("nothing listens on port {port} after 60 s");
+    }
+
     /// Whether it has ended by itself.
     pub fn has_ended(&mut self) -> bool {
         matches!(self.0.try_wait(), Ok(Some(_)))
@@ -56,28 +71,26 @@ pub fn free_port() -> u16 {
 }
 
 /// Starts a command and waits until its port answers, if it has one; `None`, loudly, where the
-/// command does not exist.
+/// command does not exist. xrootd now and then crashes while it starts, and is started again.
 pub fn start(command: &mut Command, port: Option<u16>) -> Option<Process> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let mut child =
-        match command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn() {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    for _ in 0..5 {
+        let mut process = match command.spawn() {
             Ok(child) => Process(child),
             Err(error) => {
                 eprintln!("SKIPPED: {name} cannot be started: {error}");
                 return None;
             }
         };
-    let Some(port) = port else { return Some(child) };
-    for _ in 0..1200 {
-        if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-            return Some(child);
+        let Some(port) = port else { return Some(process) };
+        match process.ended_before_it_listens(port) {
+            None => return Some(process),
+            Some(status) if status.signal().is_some() => eprintln!("{name} ended: {status}"),
+            Some(status) => panic!("{name} ended ({status}) before it listened on port {port}"),
         }
-        if let Ok(Some(status)) = child.0.try_wait() {
-            panic!("{name} ended ({status}) before it listened on port {port}");
-        }
-        std::thread::sleep(Duration::from_millis(50));
     }
-    panic!("{name} does not listen on port {port} after 60 s");
+    panic!("{name} crashes whenever it is started");
 }
 
 async fn conforms(port: u16) {

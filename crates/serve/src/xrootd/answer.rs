@@ -14,7 +14,7 @@ use xrootd::message::open::OpenOptions;
 use xrootd::message::query::{QueryKind, SELECTS_KEY};
 use xrootd::message::stat::{StatFlags, StatInfo, StatOptions};
 use xrootd::message::{Open, Query, Readv, Request};
-use xrootd::server::{Tag, config_answer};
+use xrootd::server::{Served, Tag, config_answer};
 
 use super::Connection;
 use super::asking::Asking;
@@ -296,8 +296,8 @@ impl Connection {
                 None
             }
         };
-        for waiting in self.opened.settle(handle, opened).into_iter().rev() {
-            self.queue.push_front(waiting);
+        for (tag, request) in self.opened.settle(handle, opened).into_iter().rev() {
+            self.queue.push_front(Served::Request { tag, request });
         }
     }
 

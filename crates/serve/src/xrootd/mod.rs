@@ -127,7 +127,7 @@ struct Connection {
     tls: Option<Bytes>,
     opened: Slots,
     /// Requests behind a change that is under way.
-    queue: VecDeque<(Tag, Request)>,
+    queue: VecDeque<Served>,
     is_changing: bool,
     /// The client follows redirections that are whole addresses.
     takes_urls: bool,
@@ -270,15 +270,23 @@ impl Connection {
                     self.client.works();
                 }
                 Served::StartTls { rest } => self.tls = Some(rest),
-                Served::Request { tag, request } => self.queue.push_back((tag, request)),
-                Served::WriteRefused { handle } => self.opened.note_refused(handle),
+                // In their order: the file of a refused write may be opened by a request before it.
+                served @ (Served::Request { .. } | Served::WriteRefused { .. }) => {
+                    self.queue.push_back(served);
+                }
             }
         }
         while !self.is_changing
-            && let Some((tag, request)) = self.queue.pop_front()
+            && let Some(served) = self.queue.pop_front()
         {
-            if let Some((tag, request)) = self.opened.keep(tag, request) {
-                self.take_up(tag, request);
+            match served {
+                Served::Request { tag, request } => {
+                    if let Some((tag, request)) = self.opened.keep(tag, request) {
+                        self.take_up(tag, request);
+                    }
+                }
+                Served::WriteRefused { handle } => self.opened.note_refused(handle),
+                Served::Login(_) | Served::StartTls { .. } => {}
             }
         }
         self.look_up();
