@@ -42,9 +42,8 @@ use update::Copying;
 /// Bytes that are requested and written at a time: few enough to be spread over many connections up
 /// to the end.
 const PIECE_BYTES: u64 = 128 << 10;
-/// Bytes requested and not yet written, at the most: more than the longest and fastest links hold,
-/// as HTTP pauses before each request on a connection, and long requests have few pauses.
-const WINDOW_BYTES_MAX: u64 = 512 << 20;
+/// Bytes requested and not yet written, at the most: as many as the longest and fastest links hold.
+const WINDOW_BYTES_MAX: u64 = 256 << 20;
 /// Pieces written in one go.
 const WRITES_MAX: usize = 256;
 /// Files copied side by side.
