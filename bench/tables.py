@@ -507,8 +507,10 @@ def fast_link() -> str:
     found = {(line["transfer"], line["scheme"], limit_of[id(line)]): line for line in lines}
     rows = [["", *(f"{size >> 20} MiB a flow, {count} connections" for size, count in limits)]]
     for transfer, scheme in dict.fromkeys((line["transfer"], line["scheme"]) for line in lines):
-        each = [found[transfer, scheme, limit] for limit in limits]
-        cells = [f"{line['share']:.2f} of {line['allowed']:.2f}" for line in each]
+        each = [found.get((transfer, scheme, limit)) for limit in limits]
+        cells = [
+            f"{line['share']:.2f} of {line['allowed']:.2f}" if line else "not run" for line in each
+        ]
         rows.append([f"{transfer}, `{scheme}://`", *cells])
     return table(rows)
 
