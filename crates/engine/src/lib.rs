@@ -31,8 +31,7 @@ pub use read::core::lazy::{LazyBatches, Learning};
 pub use read::core::pipeline::plan::Plan;
 pub use read::core::request::ColumnRequest;
 pub use read::core::skip::{OnError, Skipped};
-pub use read::core::spec::Wanted;
-pub use read::core::spec::{ColumnSpec, FormulaSpec};
+pub use read::core::spec::{ColumnSpec, FormulaSpec, Wanted};
 pub use read::core::{friends::Friend, table::Columns, table::Table};
 pub use read::core::{select::is_glob, steps::Step};
 #[cfg(feature = "arrow")]

@@ -260,7 +260,7 @@ impl Shared {
     /// The time since its server last described it.
     pub fn age(&self) -> Duration {
         let confirmed = *self.confirmed.lock();
-        // An open that the cache has answered asked nobody.
+        // Where the cache has answered an open, no server was asked.
         let checked = self.remote.checked().filter(|_| self.remote.is_believed());
         match (confirmed, checked) {
             (Some(confirmed), _) => confirmed.elapsed(),
