@@ -36,7 +36,9 @@ impl Expressions {
             ColumnSpec::Named(texts) => computed(session, scope, texts, &mut hidden).await?,
             ColumnSpec::Formulas(spec) => over_aliases(session, scope, spec).await?,
             ColumnSpec::Requested(all) if names_alias(scope, all) => {
-                requested(session, scope, all).await?
+                let wanted = (0..all.len()).map(|at| Wanted::Read(at, None)).collect();
+                let spec = FormulaSpec { reads: all.clone(), wanted, aliases: Vec::new() };
+                over_aliases(session, scope, &spec).await?
             }
             spec => (spec.clone(), None),
         };
@@ -104,23 +106,6 @@ fn names_alias(scope: NameScope<'_>, all: &[ColumnRequest]) -> bool {
     let aliases = scope.table.aliases();
     let is_alias = |one: &ColumnRequest| aliases.iter().any(|(name, _)| *name == one.name);
     all.iter().any(is_alias)
-}
-
-/// As [`computed`], of columns and aliases by name.
-async fn requested(
-    session: &Session,
-    scope: NameScope<'_>,
-    all: &[ColumnRequest],
-) -> Result<(ColumnSpec, Option<Vec<Wanted>>)> {
-    let mut reads = FormulaReads::default();
-    let mut wanted = Vec::with_capacity(all.len());
-    for one in all {
-        wanted.push(match reads.operand(session, scope, one).await? {
-            Operand::Column(at) => Wanted::Read(at, None),
-            Operand::Formula(program) => Wanted::Computed(one.name.clone(), program),
-        });
-    }
-    Ok((ColumnSpec::Requested(reads.0), Some(wanted)))
 }
 
 /// As [`computed`], of columns and aliases by name, and of formulas over these.
