@@ -91,7 +91,7 @@ fn put(
 ) -> Result<()> {
     let compression = plan.compression();
     let MergePlan { writer, outputs, notes, .. } = plan;
-    let Output { path, name, directory, content, inputs, differs, existing, cycle, .. } =
+    let Output { path, name, directory, content, inputs, first_only, existing, cycle, .. } =
         &mut outputs[at];
     let directory = *directory;
     let existing = *existing;
@@ -104,8 +104,8 @@ fn put(
     if *inputs < report.inputs {
         notes.push(format!("{path} is in {inputs} of {} inputs only", report.inputs));
     }
-    if *differs {
-        notes.push(format!("{path} is not the same in all inputs: the first one is kept"));
+    if let Some(why) = first_only {
+        notes.push(format!("{path} {why}: the first one is kept"));
     }
     match std::mem::replace(content, OutputContent::Nothing) {
         OutputContent::Table(table) => {

@@ -64,9 +64,10 @@ pub struct Output {
     entries: u64,
     /// The RNTuple that an attribute set belongs to.
     pub set_of: Option<SetOf>,
-    /// How many inputs have it, and whether it is different in one of them.
+    /// How many inputs have it.
     pub inputs: usize,
-    pub differs: bool,
+    /// Why something is lost as only the first of the inputs' objects is kept.
+    pub first_only: Option<&'static str>,
     /// The object or table of that name in a file that grows.
     pub existing: Option<ExistingKey>,
     /// The cycle that it has in the input, where it keeps that.
@@ -443,7 +444,7 @@ impl MergePlan {
         url: &str,
     ) -> Result<()> {
         let stays = self.stays(input);
-        let Output { path, content, differs, existing, .. } = &mut self.outputs[at];
+        let Output { path, content, first_only, existing, .. } = &mut self.outputs[at];
         let located = |error: rootfile::Error| error.within(path).located(url);
         match (&mut *content, object) {
             (OutputContent::Nothing | OutputContent::Later, InputObject::Left(_)) if stays => {
@@ -464,7 +465,14 @@ impl MergePlan {
                 sum.add(*more).map_err(located)?;
             }
             (OutputContent::Object(first), InputObject::Object(more)) => {
-                *differs |= !first.is_like(&more);
+                let why = if !first.is_like(&more) {
+                    Some("is not the same in all inputs")
+                } else if first.lists_histograms() {
+                    Some("lists histograms, which are not added up")
+                } else {
+                    None
+                };
+                *first_only = first_only.or(why);
             }
             (OutputContent::Nothing | OutputContent::Later, InputObject::Sum(first)) => {
                 let sum = ObjectSum::new(*first).map_err(located)?;
@@ -552,7 +560,7 @@ impl Output {
             entries: 0,
             set_of: None,
             inputs: 0,
-            differs: false,
+            first_only: None,
             existing: None,
             cycle: None,
             is_later: false,

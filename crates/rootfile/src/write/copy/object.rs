@@ -11,6 +11,10 @@ use crate::object::{ObjectId, ObjectRef};
 use crate::write::buffer::Buffer;
 use crate::write::table::{Described, WritableObject};
 
+/// Lists of ROOT's objects; other classes may inherit from `TCollection`.
+const LISTS: [&str; 7] =
+    ["TList", "THashList", "TSortedList", "TObjArray", "TClonesArray", "TMap", "THStack"];
+
 /// The object of a key, with its changes.
 #[derive(Debug, Clone)]
 pub struct CopiedObject {
@@ -91,6 +95,13 @@ impl CopiedObject {
     /// Whether both are the same, byte for byte.
     pub fn is_like(&self, other: &CopiedObject) -> bool {
         self.class == other.class && self.records[0].content() == other.records[0].content()
+    }
+
+    /// Whether it is a list with histograms, which `hadd` adds up one by one, and farroot not at
+    /// all.
+    pub fn lists_histograms(&self) -> bool {
+        let is_list = LISTS.contains(&&*self.class) || self.root().base("TCollection").is_some();
+        is_list && self.records[0].objects.iter().any(|object| object.base("TH1").is_some())
     }
 
     /// The object itself.

@@ -12,6 +12,9 @@ const ARRAYS: [&str; 12] = [
     "fEYlowd", "fEYhighd",
 ];
 
+/// `TGraph::kResetHisto`: the frame in which a graph was drawn is made anew for its points.
+const RESETS_FRAME: u32 = 1 << 17;
+
 /// The points of graphs of one class.
 #[derive(Debug)]
 pub struct GraphSum {
@@ -46,6 +49,7 @@ impl GraphSum {
 
     pub fn edit(&self, root: ObjectRef<'_>, edits: &mut Edits) -> Result<()> {
         edits.set(0, root, "fNpoints", &[self.points as i64])?;
+        edits.set_bits(0, root, root.int("fBits")? as u32 | RESETS_FRAME)?;
         for (name, all) in &self.arrays {
             let mut to = Buffer::default();
             to.bool(!all.is_empty());

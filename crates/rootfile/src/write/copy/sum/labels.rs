@@ -3,7 +3,7 @@
 //! A new label takes the first bin without a label; where there is none, the number of bins is
 //! doubled, as in ROOT's `TH1::LabelsInflate`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::{Error, Result};
 use crate::histogram::axis::{BINS_MAX, Bins};
@@ -22,6 +22,8 @@ pub struct SumAxis {
     pub name: &'static str,
     /// The number of the bin of each label.
     labels: BTreeMap<String, usize>,
+    /// The labels of the first input with their bins: several bins may have one label.
+    first: Vec<(i64, String)>,
     can_extend: bool,
     /// Labels of other records: the label, the object and member with its bin, and the bin.
     added: Vec<(Object, (Object, usize), usize)>,
@@ -69,10 +71,12 @@ fn can_extend(axis: ObjectRef<'_>) -> bool {
 
 impl SumAxis {
     pub fn new(axis: ObjectRef<'_>, name: &'static str) -> Result<SumAxis> {
-        let labels = of(axis)?.into_iter();
+        let first = of(axis)?;
+        let labels = first.iter().cloned();
         Ok(SumAxis {
             name,
             labels: labels.filter_map(|(bin, label)| Some((label, bin.try_into().ok()?))).collect(),
+            first,
             can_extend: can_extend(axis),
             added: Vec::new(),
             is_larger: false,
@@ -91,13 +95,17 @@ impl SumAxis {
     /// How the bins of another input's axis map to those of the sum.
     ///
     /// # Errors
-    /// `Unsupported` for other bins, and for other labels where the axis cannot be extended.
+    /// `Unsupported` for other bins, and for other labels where the axis cannot be extended or
+    /// several bins have one label.
     pub fn compare(&self, mine: &Bins, axis: ObjectRef<'_>, their: &Bins) -> Result<AxisBins> {
         let labels = of(axis)?;
         let is_here = |(bin, label): &(i64, String)| {
             self.labels.get(label).is_some_and(|here| *here as i64 == *bin)
         };
-        let same = labels.len() == self.labels.len() && labels.iter().all(is_here);
+        let same = match self.added.is_empty() {
+            true => labels == self.first,
+            false => labels.len() == self.labels.len() && labels.iter().all(is_here),
+        };
         if same && mine.count == their.count {
             if !self.is_larger {
                 check_bins(mine, their, self.name)?;
@@ -115,6 +123,11 @@ impl SumAxis {
         if !(self.can_extend && can_extend(axis)) {
             let message =
                 "other labels than in the first input, on an axis that cannot be extended";
+            return Err(Error::unsupported(format!("{}: {message}", self.name)));
+        }
+        let texts: BTreeSet<&str> = labels.iter().map(|(_, label)| &**label).collect();
+        if texts.len() < labels.len() || self.labels.len() < self.first.len() {
+            let message = "other labels than in the first input, and several bins have one label";
             return Err(Error::unsupported(format!("{}: {message}", self.name)));
         }
         let count = their.count;

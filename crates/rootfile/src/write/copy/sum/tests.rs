@@ -117,6 +117,22 @@ fn bins_of_one_label_are_added() {
     assert_eq!(cells(all.root()), [0.0, 11.0, 22.0, 0.0]);
 }
 
+/// The first bin of the second input was added to the last one of the sum.
+#[test]
+fn two_bins_of_one_label_stay_two() {
+    let axis = |labels: &[&str]| {
+        let labels = labels.iter().map(|label| (*label).to_owned()).collect();
+        Axis { labels, ..Axis::regular(3, 0.0, 3.0) }
+    };
+    let one = |labels: &[&str]| object(histogram(&[0.0, 1.0, 0.0, 2.0, 0.0], axis(labels)));
+    let all = sum(vec![one(&["a", "b", "a"]), one(&["a", "b", "a"])]).unwrap();
+    assert_eq!(cells(all.root()), [0.0, 2.0, 0.0, 4.0, 0.0]);
+    for labels in [["a", "b", "c"], ["b", "a", "a"]] {
+        assert!(sum(vec![one(&["a", "b", "a"]), one(&labels)]).is_err(), "{labels:?}");
+        assert!(sum(vec![one(&labels), one(&["a", "b", "a"])]).is_err(), "{labels:?}");
+    }
+}
+
 #[test]
 fn axes_and_classes_that_differ_are_refused() {
     let one = || object(histogram(&[1.0; 4], Axis::regular(2, 0.0, 2.0)));
