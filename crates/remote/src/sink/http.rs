@@ -190,8 +190,9 @@ impl HttpFile {
             Err(_) => return Ok(()),
         };
         let text = format!("the server says that it has renamed the file, and {text}");
-        let advice = "see what is there; --in-place writes under the final name at once";
-        let python = "see what is there; in_place=True writes under the final name at once";
+        let advice =
+            "see what is there; `farroot cp --in-place` writes under the final name at once";
+        let python = "see what is there; farroot.copy(..., in_place=True) writes under the final name at once";
         Err(Error::new(ErrorKind::Io, text).with_advice_for(advice, python))
     }
 
@@ -220,8 +221,10 @@ impl HttpFile {
                 let text =
                     "the server renames no files, and the earlier file would be lost at once";
                 return Err(Error::new(ErrorKind::Unsupported, text).with_advice_for(
-                    "--in-place writes under the final name at once, over what is there",
-                    "in_place=True writes under the final name at once, over what is there",
+                    "write to another place, and copy that with `farroot cp --in-place`: it writes \
+                     over the earlier file",
+                    "write to another place, and copy that with farroot.copy(..., in_place=True): \
+                     it writes over the earlier file",
                 ));
             }
             InPlace::NoRenames => {
@@ -317,6 +320,9 @@ async fn undone(
         Err(why) => return unknown(why),
     }
     let Some(why) = remove(changer, at).await else { return error };
+    if why.kind() == ErrorKind::Connection {
+        return unknown(&why);
+    }
     let text = "is wrong or incomplete and could not be removed: remove it";
     error.and(&format!("{at} {text} ({})", why.message()))
 }

@@ -16,6 +16,7 @@ use bytes::{Bytes, BytesMut};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::time::Instant;
+use xrootd::client::Answer;
 use xrootd::error::ErrorCode;
 use xrootd::message::login::SessionId;
 use xrootd::message::open::OpenOptions;
@@ -80,6 +81,8 @@ struct Writing {
     opening: Opening,
     /// The size of the earlier file, bytes.
     before: u64,
+    /// Of an update: the file that the path led to when it was opened.
+    named: Option<Outlook>,
     replaced: bool,
     /// Bytes of the whole file, where that is known.
     size: Option<u64>,
@@ -152,6 +155,7 @@ impl XrootdFile {
             return Err(Error::new(ErrorKind::Unsupported, text));
         };
         (file.before, file.confirmed) = (before, before);
+        file.named = Some(file.ask_name());
         Ok((XrootdFile { file: Some(file) }, before))
     }
 
@@ -219,6 +223,7 @@ impl Writing {
             options,
             opening,
             before: 0,
+            named: None,
             replaced: false,
             size: None,
             paths: None,
@@ -609,10 +614,37 @@ impl Writing {
             self.make_sure(refusal, content.len()).await?;
             checksum = self.asking.ask(FileRequest::Checksum(path));
         }
+        self.check_name().await?;
         let answer = self.asking.reply(checksum).await;
         let checksum = self.place.compare(&self.asking, answer, content).await?;
         self.place.give_name(&self.asking).await?;
         Ok(Written::new(self.place.address(), content.len(), checksum))
+    }
+
+    /// Looks whether the path still leads to the file that was updated: a server renames another
+    /// file over one that is open.
+    async fn check_name(&mut self) -> Result<()> {
+        let Some(named) = self.named.take() else { return Ok(()) };
+        let now = self.ask_name();
+        // Servers differ in the identity that they show for a path: each is compared with itself.
+        let Ok(Reply::Done(Answer::Stat(before))) = self.asking.reply(named).await else {
+            return Ok(());
+        };
+        match self.asking.reply(now).await {
+            Ok(Reply::Done(Answer::Stat(stat))) if stat.id == before.id => Ok(()),
+            Err(RequestFailure::Server(said, _)) if said.code != ErrorCode::NOT_FOUND => Ok(()),
+            Err(RequestFailure::Lost(error)) => Err(error),
+            _ => Err(Error::new(
+                ErrorKind::InvalidArgument,
+                "another writer has replaced, moved or removed the file meanwhile: the update is \
+                 not in the file that has this name now",
+            )
+            .with_advice("see that nobody else writes this file, and update it again")),
+        }
+    }
+
+    fn ask_name(&self) -> Outlook {
+        self.asking.ask(FileRequest::Stat(self.place.part_path()))
     }
 
     /// The close was not answered: it is requested once more, on another connection.

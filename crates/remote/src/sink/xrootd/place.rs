@@ -198,8 +198,10 @@ fn cannot_rename(refusal: RequestFailure) -> Error {
                 |source| Error::new(ErrorKind::Unsupported, &*text).with_source(source),
             );
             error.with_advice_for(
-                "--in-place writes under the final name at once, over what is there",
-                "in_place=True writes under the final name at once, over what is there",
+                "write to another place, and copy that with `farroot cp --in-place`: it writes \
+                 under the final name at once",
+                "write to another place, and copy that with farroot.copy(..., in_place=True): it \
+                 writes under the final name at once",
             )
         }
         refusal => refused(refusal),

@@ -19,7 +19,7 @@ const DESTINATION: HeaderName = HeaderName::from_static("destination");
 const OVERWRITE: HeaderName = HeaderName::from_static("overwrite");
 /// Letters of a path beside its slashes and escapes that addresses write as escapes.
 const NO_PATH: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'<').add(b'>').add(b'?');
-/// Servers that are remembered.
+/// Servers, and folders, that are remembered.
 const SERVERS_MAX: usize = 1024;
 
 /// How a server reads the path of a `Destination`.
@@ -45,8 +45,6 @@ impl DestinationReading {
 struct ShownRenaming {
     /// It is XRootD's: some of its versions read the one way, some the other.
     is_xrootd: bool,
-    /// It knows `MOVE`.
-    moves: Option<bool>,
     reading: Option<DestinationReading>,
 }
 
@@ -54,6 +52,8 @@ struct ShownRenaming {
 #[derive(Clone, Default)]
 pub struct KnownRenaming {
     servers: Arc<Mutex<BTreeMap<String, ShownRenaming>>>,
+    /// Whether files can be renamed in a folder: a server may allow it in some of its places only.
+    folders: Arc<Mutex<BTreeMap<String, bool>>>,
 }
 
 impl KnownRenaming {
@@ -62,12 +62,7 @@ impl KnownRenaming {
     }
 
     fn learn(&self, url: &Address, change: impl FnOnce(&mut ShownRenaming)) {
-        let mut servers = self.servers.lock();
-        let key = url.server_key();
-        if servers.len() >= SERVERS_MAX && !servers.contains_key(&key) {
-            servers.clear();
-        }
-        change(servers.entry(key).or_default());
+        learn(&mut self.servers.lock(), url.server_key(), change);
     }
 
     /// Takes what an answer shows.
@@ -79,21 +74,21 @@ impl KnownRenaming {
 }
 
 impl HttpChanger {
-    /// Whether a server knows `MOVE`: asked once, of two names that are not there.
+    /// Whether a server knows `MOVE` in a folder: asked once, of two names that are not there.
     pub async fn renames(&self, from: &Address, to: &Address) -> bool {
-        if let Some(moves) = self.renaming.of(from).and_then(|shown| shown.moves) {
-            return moves;
+        let folder = folder_key(from);
+        let known = self.renaming.folders.lock().get(&folder).copied();
+        if let Some(renames) = known {
+            return renames;
         }
-        match self.ask_to_move(from, to, DestinationReading::Decoded, false).await {
-            // Learnt there.
+        let renames = match self.ask_to_move(from, to, DestinationReading::Decoded, false).await {
             Err(error) if error.kind() == ErrorKind::Unsupported => false,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                self.renaming.learn(from, |shown| shown.moves = Some(true));
-                true
-            }
+            Err(error) if error.kind() == ErrorKind::NotFound => true,
             // Who may not ask, or is not answered, has learnt nothing.
-            _ => true,
-        }
+            _ => return true,
+        };
+        learn(&mut self.renaming.folders.lock(), folder, |known| *known = renames);
+        renames
     }
 
     /// Gives a file another name on the same server.
@@ -160,12 +155,22 @@ impl HttpChanger {
             headers.insert(OVERWRITE, HeaderValue::from_static(if overwrite { "T" } else { "F" }));
             Ok(())
         });
-        let answer = answer.await.map(drop);
-        if answer.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unsupported) {
-            self.renaming.learn(from, |shown| shown.moves = Some(false));
-        }
-        answer
+        answer.await.map(drop)
     }
+}
+
+fn learn<T: Default>(known: &mut BTreeMap<String, T>, key: String, change: impl FnOnce(&mut T)) {
+    if known.len() >= SERVERS_MAX && !known.contains_key(&key) {
+        known.clear();
+    }
+    change(known.entry(key).or_default());
+}
+
+/// The folder of an address.
+fn folder_key(url: &Address) -> String {
+    let path = url.path();
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    format!("{} {folder}", url.server_key())
 }
 
 /// The new name as a server reads it, with the query, which may say who asks; `None` for a name

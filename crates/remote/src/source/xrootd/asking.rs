@@ -44,6 +44,7 @@ pub enum FileRequest {
     Truncate(u64),
     Close,
     Checksum(String),
+    Stat(String),
     Move {
         from: String,
         to: String,
@@ -219,6 +220,7 @@ impl OneFile {
             (FileRequest::Truncate(size), Some(file)) => client.truncate(now, file, size),
             (FileRequest::Close, Some(file)) => client.close(now, file),
             (FileRequest::Checksum(path), _) => client.query_checksum(now, &path),
+            (FileRequest::Stat(path), _) => client.stat(now, &path),
             (FileRequest::Move { from, to }, _) => client.mv(now, &from, &to),
             (FileRequest::Remove(path), _) => client.rm(now, &path),
             (FileRequest::MakeFolder(path), _) => client.mkdir(now, &path, FOLDER_MODE),

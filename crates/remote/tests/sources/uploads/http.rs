@@ -90,7 +90,8 @@ pub fn nginx(root: &Path, methods: &str) -> Option<(crate::peers::Process, Strin
         "{user} daemon off; master_process off; pid nginx.pid; error_log nginx.log;\n\
          events {{}}\nhttp {{ access_log off; {temporary} client_body_temp_path body;\n\
          server {{ listen 127.0.0.1:{port}; root {}/data; client_max_body_size 0;\n\
-         dav_methods {methods}; create_full_put_path on; }} }}\n",
+         dav_methods {methods}; create_full_put_path on;\n\
+         location /put/ {{ dav_methods PUT DELETE; }} }} }}\n",
         root.display()
     );
     fs::write(root.join("nginx.conf"), config).unwrap();
@@ -120,6 +121,31 @@ async fn a_server_that_renames_no_files_takes_them_under_their_names() {
     assert_eq!(files(&data).len(), 1);
     assert!(written.unwrap().warnings[0].contains("renames no files"));
     assert!(remote.report().to_string().contains("renames no files"), "{}", remote.report());
+}
+
+/// Regression: once a rename had been refused in one place of a server, for whatever reason, its
+/// files counted as ones that cannot be renamed anywhere.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_place_without_renames_says_nothing_of_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some((_server, origin)) = nginx(directory.path(), "PUT DELETE MOVE") else { return };
+    let data = directory.path().join("data");
+    fs::create_dir_all(data.join("folder")).unwrap();
+    let remote = over_tcp(Config::default());
+    let content = content(7_000);
+    let put = async |name: &str, options| {
+        let address = format!("{origin}{name}");
+        upload(&remote, &address, &content, 9_000, options).await
+    };
+    assert_eq!(put("a/f", CreateOptions::default()).await.unwrap().warnings, [""; 0]);
+    let in_place = put("put/f", CreateOptions::default()).await.unwrap();
+    assert!(in_place.warnings[0].contains("renames no files"), "{:?}", in_place.warnings);
+    assert!(put("folder", OVER).await.is_err(), "a folder is there");
+    for name in ["a/f", "f"] {
+        assert_eq!(put(name, OVER).await.unwrap().warnings, [""; 0], "{name}");
+        assert!(fs::read(data.join(name)).unwrap() == content, "{name}");
+    }
+    assert_eq!(files(&data).into_keys().collect::<Vec<_>>(), ["a/f", "f", "put/f"]);
 }
 
 /// Regression: on a server that knows `PUT` alone, each upload left a complete hidden copy for

@@ -129,6 +129,23 @@ async fn a_file_is_appended_to_and_patched() {
     assert!(place.read("file") == expected);
 }
 
+/// Regression: another writer replaced the file while it was updated, and the update ended without
+/// an error, in a file without a name.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_update_of_a_file_that_is_replaced_is_an_error() {
+    let Some(place) = Place::start() else { return };
+    let remote = over_tcp(Config::default());
+    let address = format!("{}file", place.origin);
+    upload(&remote, &address, &content(5_000), 999, CreateOptions::default()).await.unwrap();
+    let mut update = remote.append_to(&address).await.unwrap();
+    update.write(5_000, Bytes::from_static(b"behind"), false).await.unwrap();
+    let other = content(7_000);
+    upload(&over_tcp(Config::default()), &address, &other, 999, OVER).await.unwrap();
+    let error = update.finish().await.unwrap_err();
+    assert!(error.to_string().contains("another writer has replaced"), "{error}");
+    assert!(place.read("file") == other);
+}
+
 /// At every moment the connection may be lost: the file is whole under its name in the end, or
 /// there is an error and nothing, or the earlier file.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
