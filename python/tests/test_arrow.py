@@ -58,9 +58,19 @@ def test_offsets_and_numbers_are_not_copied(made: Path) -> None:
     assert array.values.buffers()[1].address == column.content.array.ctypes.data
 
 
-def test_texts_that_are_no_utf_8_are_mended() -> None:
-    array = _strings(np.array([0, 2, 3, 3]), np.frombuffer(b"ab\xff", np.uint8))
-    assert array.to_pylist() == ["ab", "\ufffd", ""]
+def test_texts_that_are_no_utf_8_are_an_error(tmp_path: Path) -> None:
+    """They were changed without a word."""
+    with pytest.raises(farroot.UnsupportedError, match=r"b'\\xff' is not UTF-8"):
+        _strings(np.array([0, 2, 3, 3]), np.frombuffer(b"ab\xff", np.uint8))
+    with farroot.recreate(tmp_path / "t.root") as file:
+        file["t"] = {"s": [b"plain", b"bad\xff"], "n": [1, 2]}
+    tree = farroot.open(tmp_path / "t.root")["t"]
+    with pytest.raises(farroot.UnsupportedError, match="not UTF-8"):
+        tree.arrays(library="arrow")
+    with pytest.raises(farroot.Error, match=r"s as an array of Arrow: .*not UTF-8"):
+        tree.to_arrow().read_all()
+    assert tree.arrays(["n"], library="arrow")["n"].to_pylist() == [1, 2]
+    assert tree["s"].array(entry_stop=1, library="arrow").to_pylist() == ["plain"]
 
 
 def test_a_stream_is_taken_by_others(made: Path) -> None:

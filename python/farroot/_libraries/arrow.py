@@ -151,14 +151,22 @@ def _struct(fields: list[tuple[str, Any]], length: int) -> Any:
 
 
 def _strings(offsets: NDArray[np.int64], encoded: NDArray[np.uint8]) -> Any:
-    """Texts; of bytes that are not UTF-8, each that is none is replaced."""
+    """Texts, which Arrow has in UTF-8 only."""
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(encoded)]
     array = pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
     try:
         array.validate(full=True)
     except pa.ArrowInvalid:
         whole = encoded.tobytes()
-        spans = pairwise(offsets)
-        texts = [whole[start:stop].decode("utf-8", "replace") for start, stop in spans]
-        return pa.array(texts, pa.large_string())
+        wrong = next(t for t in (whole[a:b] for a, b in pairwise(offsets)) if not _is_utf_8(t))
+        said = f"the text {wrong[:40]!r} is not UTF-8, which Arrow's texts are"
+        raise UnsupportedError(f'{said}: library="np" and library="ak" keep it') from None
     return array
+
+
+def _is_utf_8(encoded: bytes) -> bool:
+    try:
+        encoded.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

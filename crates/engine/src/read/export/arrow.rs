@@ -28,6 +28,9 @@ use crate::read::core::steps::Step;
 use crate::read::core::table::Columns;
 use remote::{Error, ErrorKind, Result};
 
+/// The bytes of a text that a message shows.
+const SHOWN_BYTES: usize = 40;
+
 /// Record batches as they come: with `arrow_array::ffi_stream::FFI_ArrowArrayStream`, the C stream
 /// interface, by which other libraries and languages take them over without copying.
 pub struct ArrowReader {
@@ -265,15 +268,15 @@ fn fixed(
     Ok(Arc::new(list))
 }
 
-/// Texts; of bytes that are not UTF-8, each that is none is replaced.
+/// Texts, which Arrow has in UTF-8 only.
 fn texts(offsets: Vec<i64>, bytes: Vec<u8>) -> std::result::Result<ArrayRef, ArrowError> {
-    let is_text = |span: &[i64]| std::str::from_utf8(&bytes[span[0] as usize..span[1] as usize]);
-    if std::str::from_utf8(&bytes).is_ok() && offsets.windows(2).all(|span| is_text(span).is_ok()) {
-        let ends = ends(offsets.into());
-        return Ok(Arc::new(LargeStringArray::try_new(ends, Buffer::from(bytes), None)?));
+    let text = |span: &[i64]| &bytes[span[0] as usize..span[1] as usize];
+    let wrong = offsets.windows(2).map(text).find(|text| std::str::from_utf8(text).is_err());
+    if let Some(wrong) = wrong {
+        let shown = wrong[..wrong.len().min(SHOWN_BYTES)].escape_ascii();
+        return Err(ArrowError::InvalidArgumentError(format!("the text \"{shown}\" is not UTF-8")));
     }
-    let text = |span: &[i64]| String::from_utf8_lossy(&bytes[span[0] as usize..span[1] as usize]);
-    Ok(Arc::new(LargeStringArray::from_iter_values(offsets.windows(2).map(text))))
+    Ok(Arc::new(LargeStringArray::try_new(ends(offsets.into()), Buffer::from(bytes), None)?))
 }
 
 fn record(
@@ -372,16 +375,16 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_are_no_utf_8_are_mended() {
+    fn texts_that_are_no_utf_8_are_an_error() {
         // The middle of a character that two entries share is none in either of them.
-        for (bytes, offsets, expected) in [
-            (&b"ab\xff"[..], [0, 2, 3], ["ab", "\u{fffd}"]),
-            ("aä".as_bytes(), [0, 2, 3], ["a\u{fffd}", "\u{fffd}"]),
-            ("aä".as_bytes(), [0, 1, 3], ["a", "ä"]),
-        ] {
-            let array = texts(offsets.to_vec(), bytes.to_vec()).expect("texts");
-            assert_eq!(array.as_string::<i64>().iter().flatten().collect::<Vec<_>>(), expected);
+        for (bytes, offsets, shown) in
+            [(&b"ab\xff"[..], [0, 2, 3], "\\xff"), ("aä".as_bytes(), [0, 2, 3], "a\\xc3")]
+        {
+            let error = texts(offsets.to_vec(), bytes.to_vec()).expect_err("no texts");
+            assert!(error.to_string().contains(&format!("\"{shown}\" is not UTF-8")), "{error}");
         }
+        let array = texts(vec![0, 1, 3], "aä".into()).expect("texts");
+        assert_eq!(array.as_string::<i64>().iter().flatten().collect::<Vec<_>>(), ["a", "ä"]);
     }
 
     #[test]
