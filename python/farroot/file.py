@@ -219,7 +219,7 @@ class Directory(NothingToClose, Explained):
         return list(self.iteritems(**filters))
 
     def values(self, **filters: Any) -> list[Any]:
-        """The objects, all of which are read; see :meth:`items`."""
+        """The objects, all of which are read: of each name the newest; see :meth:`items`."""
         return list(self.itervalues(**filters))
 
     def iterkeys(self, **filters: Any) -> Iterator[str]:
@@ -228,11 +228,12 @@ class Directory(NothingToClose, Explained):
 
     def itervalues(self, **filters: Any) -> Iterator[Any]:
         """The objects of :meth:`values`, one by one; the next ones are on their way."""
-        return (value for _, value in self.iteritems(**filters))
+        return (value for _, value in self.iteritems(cycle=False, **filters))
 
     def iteritems(self, *, cycle: bool = True, **filters: Any) -> Iterator[tuple[str, Any]]:
         """The pairs of :meth:`items`, one by one; the next ones are on their way."""
-        keys = self.keys(**filters)
+        # Without its cycle a name is that of the newest.
+        keys = self.keys(cycle=cycle, **filters)
         paths = [self._below(key) for key in keys]
         core = self._file._live()
         contents = core.contents(paths, opaque())
@@ -240,8 +241,7 @@ class Directory(NothingToClose, Explained):
         for key, path in zip(keys, paths, strict=True):
             found = contents.next(make)
             if found is not None:
-                made = self._made(path, *found, source)
-                yield key if cycle else key.rpartition(";")[0], made
+                yield key, self._made(path, *found, source)
 
     def iterclassnames(self, **filters: Any) -> Iterator[tuple[str, str]]:
         """The pairs of :meth:`classnames`, one by one."""

@@ -322,3 +322,15 @@ def test_columns_of_the_same_lengths_have_one_set_of_offsets(
 def expected_lists(path: Path, name: str, start: int, count: int) -> ak.Array:
     with uproot.open(f"{path}:events") as tree:
         return tree[name].array(entry_start=start, entry_stop=start + count)
+
+
+def test_a_text_that_is_no_utf_8_stays_the_same_in_pandas(tmp_path: Path) -> None:
+    """Regression: one such text made the whole DataFrame an error, that of pandas."""
+    path, texts = tmp_path / "t.root", ["plain", "bad\udcff\udcfe", "é"]
+    with farroot.recreate(path) as file:
+        file["t"] = {"s": texts, "n": [1, 2, 3]}
+    tree = farroot.open(f"{path}:t")
+    assert tree["s"].array(library="np").tolist() == texts
+    assert tree["s"].array(library="pd").tolist() == texts
+    frame = tree.arrays(library="pd")
+    assert (frame["s"].tolist(), frame["n"].tolist()) == (texts, [1, 2, 3])

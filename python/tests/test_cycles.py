@@ -87,3 +87,36 @@ def test_tables_are_opened_again_by_the_cycle(file: Path, path: str, expected: l
     assert other.arrays(["f.k"])["f.k"].tolist() == expected
     parts = farroot.partitions(f"{file}:{path}", ["k"])
     assert [n for part in parts for n in part.arrays().k.tolist()] == expected
+
+
+def test_names_without_cycles_are_those_of_the_newest(file: Path) -> None:
+    """Regression: ``items(cycle=False)`` gave a name once for each cycle, the oldest last, and
+    ``values`` the objects of all cycles."""
+    with farroot.open(file) as ours, uproot.open(file) as theirs:
+        for options in ({}, {"filter_name": "t"}, {"recursive": False}):
+            pairs = ours.items(cycle=False, filter_classname="TTree", **options)
+            assert [name for name, _ in pairs] == theirs.keys(
+                cycle=False, filter_classname="TTree", **options
+            )
+            for name, tree in pairs:
+                assert tree["k"].array().tolist() == NEWEST, name
+            trees = ours.values(filter_classname="TTree", **options)
+            assert [tree["k"].array().tolist() for tree in trees] == [NEWEST] * len(pairs)
+
+
+@pytest.mark.parametrize("reader", [farroot, uproot])
+def test_copied_cycles_keep_their_order(reader: Any, tmp_path: Path) -> None:
+    """Regression: the newest cycle of a name was written first, and so became the oldest."""
+    first, second = tmp_path / "first.root", tmp_path / "second.root"
+    with farroot.recreate(first) as made:
+        for count in (1, 2, 3):
+            made["h"] = np.histogram([0.5] * count, bins=2, range=(0, 1))
+            made["d/e/h"] = np.histogram([0.5] * 10 * count, bins=2, range=(0, 1))
+        made["last"] = "text"
+        made.mkdir("empty/below")
+    with farroot.recreate(second) as made, reader.open(first) as source:
+        made.copy_from(source)
+    with uproot.open(first) as before, uproot.open(second) as after:
+        assert after.keys() == before.keys()
+        for name in ("h", "h;1", "h;2", "h;3", "d/e/h", "d/e/h;2"):
+            assert after[name].values().tolist() == before[name].values().tolist(), name

@@ -353,3 +353,27 @@ def test_fields_that_other_fields_cannot_get(tmp_path: Path) -> None:
             with pytest.raises(error, match=words):
                 file[table].add_fields({name: "int32"})
     assert digest(path) == before
+
+
+@pytest.mark.parametrize("make", ["mktree", "mkrntuple"])
+@pytest.mark.parametrize("when", ["recreate", "update"])
+def test_a_batch_may_be_empty(make: str, when: str, tmp_path: Path) -> None:
+    """Regression: an empty list for a column of lists was an error in an update of a tree."""
+    path = tmp_path / "e.root"
+    file = farroot.recreate(path)
+    table = getattr(file, make)("t", {"x": "int32", "j": "var * float32"})
+    table.extend({"x": [1], "j": [[1.0]]})
+    if when == "update":
+        file.close()
+        file = farroot.update(path)
+        table = file["t"]
+    with file:
+        table.extend({"x": [], "j": []})
+        table.extend({"x": np.array([], "i4"), "j": ak.Array([])})
+        table.extend(ak.Array([{"x": 1, "j": [1.0]}])[:0])
+        with pytest.raises(farroot.Error, match="j"):
+            table.extend({"x": [2], "j": [2.0]})
+        table.extend({"x": [3], "j": [[3.0, 4.0]]})
+    with uproot.open(path) as found:
+        assert found["t"]["x"].array().tolist() == [1, 3]
+        assert found["t"]["j"].array().tolist() == [[1.0], [3.0, 4.0]]

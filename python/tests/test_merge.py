@@ -401,3 +401,23 @@ def test_texts_of_uproots_trees_without_entries(tmp_path: Path, order: str) -> N
                 file["t"].extend({"s": texts, "x": np.arange(3)})
             expected = expected + texts
         expected = expected[:-6]
+
+
+def test_equal_lists_of_histograms_are_not_kept_without_a_note(tmp_path: Path) -> None:
+    """Regression: lists that were equal in all inputs lost the counts of all but the first without
+    a word; ``hadd`` adds their histograms up."""
+    identify = farroot.writing.identify
+    inputs = [tmp_path / "1.root", tmp_path / "2.root"]
+    for path in inputs:
+        with farroot.recreate(path) as file:
+            file["h"] = np.histogram(np.arange(4), bins=2)
+        with farroot.open(path) as file:
+            read = file["h"]
+        with farroot.recreate(path) as file:
+            file["counts"] = identify.to_TList([read])
+            file["names"] = identify.to_TList([identify.to_TObjString("a")])
+    merged = farroot.merge(inputs, tmp_path / "all.root")
+    assert [note.split(":")[0] for note in merged.notes] == [
+        "counts lists histograms, which are not added up"
+    ]
+    assert len(farroot.open(tmp_path / "all.root")["counts"]) == 1

@@ -41,7 +41,12 @@ class Pandas:
 
     def table(self, arrays: dict[str, Any], rows: EntrySelection) -> Any:
         flat = dict(_flat(arrays))
-        frame = pd.DataFrame(flat, index=_index(rows), copy=False)
+        index = _index(rows)
+        try:
+            frame = pd.DataFrame(flat, index=index, copy=False)
+        except UnicodeEncodeError:
+            made = {name: _of_objects(array, index) for name, array in flat.items()}
+            frame = pd.DataFrame(made, index=index, copy=False)
         frame.columns = list(flat)
         return frame
 
@@ -64,7 +69,17 @@ def _series(array: NDArray[Any], rows: EntrySelection) -> Any:
         for entry, row in enumerate(array):
             objects[entry] = row
         array = objects
-    return pd.Series(array, index=_index(rows), copy=False)
+    try:
+        return pd.Series(array, index=_index(rows), copy=False)
+    except UnicodeEncodeError:
+        return _of_objects(array, _index(rows))
+
+
+def _of_objects(array: Any, index: pd.Index) -> Any:
+    """A column; texts that are no UTF-8, which pandas has no type for, stay Python's own."""
+    if getattr(array, "dtype", np.dtype(float)).kind != "O":
+        return array
+    return pd.Series(array, index=index, dtype=object, copy=False)
 
 
 def _index(rows: EntrySelection) -> Any:

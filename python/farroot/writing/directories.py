@@ -435,6 +435,8 @@ class WritableDirectory(Within):
     ) -> None:
         """Copies objects of any class from a file that farroot has opened, as they are.
 
+        All cycles of a name are copied, and the newest stays the newest; directories come too.
+
         Args:
             source: A :class:`farroot.File` or :class:`farroot.Directory`.
             filter_name, filter_classname: Which, as for :meth:`Directory.classnames`.
@@ -448,8 +450,9 @@ class WritableDirectory(Within):
         chosen = source.classnames(filter_name=filter_name, filter_classname=filter_classname)
         if not chosen and require_matches:
             raise InvalidArgumentError(f"nothing in {source!r} has a name like {filter_name!r}")
-        for key, classname in chosen.items():
+        for key, classname in _oldest_first(chosen):
             if classname.startswith("TDirectory"):
+                self.mkdir(_renamed(key.rpartition(";")[0], rename))
                 continue
             if classname in ("TTree", _NTUPLE):
                 raise UnsupportedError(f"{key!r} is a {classname}, which copy_from does not copy")
@@ -477,6 +480,18 @@ def _pair(pair: Any) -> tuple[str, Any]:
     if isinstance(pair, (tuple, list)) and len(pair) == 2:
         return text(pair[0], "a name"), pair[1]
     raise ArgumentTypeError(f"update takes a dict, or pairs of a name and an object, not {pair!r}")
+
+
+def _oldest_first(classnames: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Keys and classes with the cycles of a name in the order in which they were written, where
+    that name comes first: who writes them gives them cycles anew."""
+    first: dict[str, int] = {}
+
+    def place(key: str) -> tuple[int, int]:
+        name, _, cycle = key.rpartition(";")
+        return first.setdefault(name, len(first)), int(cycle)
+
+    return sorted(classnames.items(), key=lambda pair: place(pair[0]))
 
 
 def _renamed(path: str, rename: Any) -> str:

@@ -382,7 +382,11 @@ class WritableTree(WritableTable):
         for column, counter in self._names.counters.items():
             if column not in batch or (counter not in batch and counter not in self._columns.types):
                 continue
-            lengths = np.asarray(ak.num(ak.Array(to_layout(batch[column])), axis=1))
+            lists = ak.Array(to_layout(batch[column]))
+            if lists.ndim < 2 and len(lists) > 0:
+                # No lists at all: the error is the column's.
+                continue
+            lengths = np.asarray(ak.num(lists, axis=1) if lists.ndim > 1 else [], dtype=np.int64)
             said = ak.Array(to_layout(batch.get(counter, counted.get(counter, lengths))))
             if not np.array_equal(lengths, ak.to_numpy(said)):
                 wrong = f"{counter!r} is not how many items {column!r} has"
