@@ -1,7 +1,7 @@
 //! `farroot cache`: parts of remote files that are cached on a disk of this machine.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use clap::{Args, Subcommand};
@@ -17,6 +17,7 @@ use crate::quotas;
 use crate::reading::with_config;
 use crate::site::SiteFile;
 use crate::table::{lines_of_json, table, text};
+use crate::target::listed;
 use crate::units::path;
 
 /// Show and change the cache of remote files on this machine's disk
@@ -318,17 +319,6 @@ async fn each_file(
         0 => Ok(()),
         _ => Err(format!("{failed} of {} files {failing}", files.len()).into()),
     }
-}
-
-/// The lines of a list.
-fn listed(list: &Path) -> Result<Vec<String>, String> {
-    let text = match list == Path::new("-") {
-        true => std::io::read_to_string(std::io::stdin()),
-        false => std::fs::read_to_string(list),
-    };
-    let text = text.map_err(|error| format!("{}: {error}", list.display()))?;
-    let lines = text.lines().map(str::trim);
-    Ok(lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned).collect())
 }
 
 fn listing(files: &[CachedFile]) -> String {

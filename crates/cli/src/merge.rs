@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::outcome::Outcome;
 use crate::reading::with_engine;
-use crate::target::{OutputArgument, Places};
+use crate::target::{OutputArgument, Places, with_lists};
 
 /// Merge ROOT files: baskets are copied as they are stored, histograms added up
 ///
@@ -26,7 +26,8 @@ use crate::target::{OutputArgument, Places};
   farroot merge -f --recompress zstd:5 all.root run3/0.root run3/1.root")]
 pub struct MergeArguments {
     /// First the new file, as for hadd: a path or a URL. Then URLs (root://, http://), paths or
-    /// patterns, in the order that their entries are to have
+    /// patterns, in the order that their entries are to have; @FILE for those that a file lists, one
+    /// per line
     #[arg(required = true, value_name = "TARGET SOURCE...")]
     places: Vec<String>,
     #[command(flatten)]
@@ -147,6 +148,7 @@ pub fn without_hadds_numbers(arguments: Vec<OsString>) -> Vec<OsString> {
 /// Merges, with a bar on a terminal.
 pub fn run(arguments: &MergeArguments) -> Outcome {
     let Places { target, sources } = arguments.output.or_first(&arguments.places)?;
+    let sources = &with_lists(sources)?;
     let options = MergeOptions {
         overwrite: arguments.force > 0,
         append: arguments.append,

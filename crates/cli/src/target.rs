@@ -1,5 +1,7 @@
 //! The target of verbs that write files: one of the places, or that of `--output`.
 
+use std::path::Path;
+
 use clap::Args;
 
 use crate::outcome::Failure;
@@ -52,9 +54,56 @@ impl OutputArgument {
     }
 }
 
+/// The sources, with the lines of `FILE` in place of `@FILE`, as hadd takes it; a file whose name
+/// begins so is one.
+///
+/// # Errors
+/// A text that names a list that cannot be read, or is empty.
+pub fn with_lists(sources: &[String]) -> Result<Vec<String>, String> {
+    let mut all = Vec::new();
+    for source in sources {
+        match source.strip_prefix('@').filter(|_| !Path::new(source).exists()) {
+            Some(list) => {
+                let lines = listed(Path::new(list))?;
+                if lines.is_empty() {
+                    return Err(format!("{list}: the list names no files"));
+                }
+                all.extend(lines);
+            }
+            None => all.push(source.clone()),
+        }
+    }
+    Ok(all)
+}
+
+/// The lines of a list.
+pub fn listed(list: &Path) -> Result<Vec<String>, String> {
+    let text = match list == Path::new("-") {
+        true => std::io::read_to_string(std::io::stdin()),
+        false => std::fs::read_to_string(list),
+    };
+    let text = text.map_err(|error| format!("{}: {error}", list.display()))?;
+    let lines = text.lines().map(str::trim);
+    Ok(lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_stands_for_its_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let list = folder.path().join("list");
+        std::fs::write(&list, "# all\n a.root \n\nroot://h//b.root\n").unwrap();
+        let of = |text: &str| with_lists(&["x".to_owned(), text.to_owned()]);
+        let named = format!("@{}", list.display());
+        assert_eq!(of(&named).unwrap(), ["x", "a.root", "root://h//b.root"]);
+        assert_eq!(of("y@z").unwrap(), ["x", "y@z"]);
+        assert!(of("@none").unwrap_err().contains("none: No such file"));
+        std::fs::write(&list, "# none\n").unwrap();
+        assert!(of(&named).unwrap_err().contains("names no files"));
+    }
 
     #[test]
     fn the_flag_makes_all_places_sources() {
