@@ -27,6 +27,7 @@ pub use authorities::Authorities;
 pub use candidates::{Candidate, State};
 pub use choice::{Choice, Kind, TokenFrom};
 pub use environment::Environment;
+pub use kerberos::{KerberosClient, KerberosService};
 pub use place::Place;
 pub use s3::{S3Keys, S3Settings};
 pub use store::CredentialStore;

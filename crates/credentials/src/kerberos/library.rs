@@ -1,6 +1,6 @@
 //! The Kerberos library of the system, by the interface of RFC 2744 (GSSAPI, C bindings).
 //!
-//! The one file of this crate with unsafe code: it calls C.
+//! It calls C, as [`super::service`] does: no other file of this crate has unsafe code.
 #![expect(unsafe_code, reason = "the Kerberos library is found at run time and is in C")]
 
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -332,7 +332,8 @@ impl Library {
     }
 }
 
-fn shown(text: &str) -> String {
+/// The words of the library, as one line without a full stop.
+pub(super) fn shown(text: &str) -> String {
     let text: String = text.chars().filter(|letter| !letter.is_control()).take(400).collect();
     text.trim().trim_end_matches('.').to_owned()
 }

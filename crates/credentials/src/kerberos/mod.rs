@@ -4,6 +4,7 @@
 
 mod library;
 mod name;
+mod service;
 
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::{Choice, Environment, Kind, Place, Reason, Unusable};
 use library::Library;
+pub use service::{KerberosClient, KerberosService};
 
 /// The library's ticket for its user.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,6 +4,7 @@ mod authorities;
 mod grid;
 mod home;
 mod kerberos;
+mod realm;
 mod s3;
 mod secrets;
 mod tokens;

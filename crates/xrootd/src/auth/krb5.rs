@@ -3,6 +3,7 @@
 use secrecy::{ExposeSecret, SecretSlice};
 
 use super::exchange::{Exchange, Step, no_further_step};
+use crate::error::DecodeError;
 
 #[derive(Debug)]
 pub struct Krb5 {
@@ -23,6 +24,17 @@ impl Exchange for Krb5 {
     fn proceed(&mut self, _challenge: &[u8]) -> Result<Step, String> {
         no_further_step("krb5")
     }
+}
+
+/// The AP-REQ of a credential, as the served side receives it.
+pub fn request_of(credential: &[u8]) -> Result<&[u8], DecodeError> {
+    let subject = "krb5 credential";
+    let request = credential.strip_prefix(b"krb5\0");
+    let request = request.ok_or(DecodeError::Invalid { subject, why: "not a ticket" })?;
+    if request.is_empty() {
+        return Err(DecodeError::Short { subject });
+    }
+    Ok(request)
 }
 
 /// The principal that a server names behind `krb5` in its offer, `xrootd/host@REALM`.
@@ -51,6 +63,16 @@ mod tests {
     fn the_credential_is_the_bare_message_behind_the_name() {
         let mut exchange = Krb5::new(b"\x6e\x82".to_vec().into());
         assert_eq!(exchange.begin("").unwrap(), Step::last(Bytes::from_static(b"krb5\0\x6e\x82")));
+    }
+
+    #[test]
+    fn the_served_side_reads_it_and_refuses_every_part_of_its_head() {
+        let whole = b"krb5\0\x6e\x82";
+        assert_eq!(request_of(whole).unwrap(), b"\x6e\x82");
+        for end in 0..6 {
+            assert_eq!(request_of(&whole[..end]).is_ok(), end == 6, "{end} bytes");
+        }
+        assert!(request_of(b"krb5 \x6e\x82").is_err());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 
 use credentials::{Choice, CredentialStore, Environment};
@@ -16,74 +16,35 @@ use farroot_remote::{Config, ErrorKind};
 use xrootd::server::ServedTls;
 
 use super::super::over_tcp;
-use super::super::peers::{Process, free_port, own_by_daemon, start};
+use super::super::peers::{free_port, own_by_daemon};
 use super::bed::{Bed, content};
 use super::door::Door;
 use super::examined::{examine, of};
+use super::realm::Realm;
 use super::relay::Relay;
 use super::{address, read, read_with};
 
 const SECURITY: &str = "xrootd.seclib libXrdSec.so\n\
-                        sec.protocol krb5 @ALL@/keytab xrootd/localhost@TEST.REALM\n";
+                        sec.protocol krb5 @ALL@/xrootd.localhost xrootd/localhost@TEST.REALM\n";
 const INSIDE: &str = "FARROOT_TEST_KERBEROS";
 
-/// A KDC of this machine, with a ticket of alice.
-fn kdc(folder: &Path) -> Option<Process> {
-    let port = free_port();
-    let at = folder.display();
-    let config = format!(
-        "[libdefaults]\n default_realm = TEST.REALM\n dns_lookup_kdc = false\n rdns = false\n\
-         \x20dns_lookup_realm = false\n dns_canonicalize_hostname = false\n[realms]\n\
-         \x20TEST.REALM = {{\n  kdc = 127.0.0.1:{port}\n }}\n\
-         [domain_realm]\n localhost = TEST.REALM\n"
-    );
-    fs::write(folder.join("krb5.conf"), config).unwrap();
-    let config = format!(
-        "[realms]\n TEST.REALM = {{\n  database_name = {at}/principal\n\
-         \x20 key_stash_file = {at}/stash\n  kdc_listen = 127.0.0.1:{port}\n\
-         \x20 kdc_tcp_listen = 127.0.0.1:{port}\n }}\n[logging]\n kdc = FILE:{at}/kdc.log\n"
-    );
-    fs::write(folder.join("kdc.conf"), config).unwrap();
-    let run = |program: &str, arguments: &[&str]| {
-        let mut command = Command::new(program);
-        within(&mut command, folder).args(arguments);
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
-    };
-    let keytab = format!("ktadd -k {at}/keytab xrootd/localhost");
-    let made = run("kdb5_util", &["create", "-s", "-r", "TEST.REALM", "-P", "master"])
-        && run("kadmin.local", &["-q", "addprinc -randkey xrootd/localhost"])
-        && run("kadmin.local", &["-q", &keytab])
-        && run("kadmin.local", &["-q", "addprinc -randkey alice"])
-        && run("kadmin.local", &["-q", &format!("ktadd -k {at}/alice alice")]);
-    if !made {
-        eprintln!("SKIPPED: krb5-kdc is not installed, or not by root; no ticket was tested");
-        return None;
-    }
-    let mut command = Command::new("krb5kdc");
-    let process = start(within(&mut command, folder).arg("-n"), Some(port))?;
-    let keys = format!("{at}/alice");
-    let short = format!("FILE:{at}/short");
-    assert!(run("kinit", &["-k", "-t", &keys, "alice"]), "no ticket");
-    // One that has expired when it is used.
-    assert!(run("kinit", &["-l", "1s", "-c", &short, "-k", "-t", &keys, "alice"]), "no ticket");
-    Some(process)
-}
-
-fn within<'a>(command: &'a mut Command, folder: &Path) -> &'a mut Command {
-    command
-        .env("KRB5_CONFIG", folder.join("krb5.conf"))
-        .env("KRB5_KDC_PROFILE", folder.join("kdc.conf"))
-        .env("KRB5CCNAME", format!("FILE:{}", folder.join("tickets").display()))
+/// A realm with a service, and a ticket of alice; and one that has expired when it is used.
+fn realm(folder: &Path) -> Option<Realm> {
+    let realm = Realm::start(folder, free_port())?;
+    realm.add("xrootd/localhost");
+    realm.add("alice");
+    realm.login("alice", "tickets", "10h");
+    realm.login("alice", "short", "1s");
+    Some(realm)
 }
 
 #[test]
 fn tickets_are_shown_to_a_server_that_wants_them() {
     let bed = Bed::new();
     let folder = bed.path("");
-    let Some(_kdc) = kdc(&folder) else { return };
+    let Some(realm) = realm(&folder) else { return };
     fs::set_permissions(folder.join("krb5.conf"), fs::Permissions::from_mode(0o644)).unwrap();
-    own_by_daemon(&folder.join("keytab"));
+    own_by_daemon(&folder.join("xrootd.localhost"));
     let config = folder.join("krb5.conf");
     let in_bed = |name: &str, order: &str| {
         bed.xrootd_within(name, &[SECURITY, order].concat(), &[("KRB5_CONFIG", config.as_path())])
@@ -99,35 +60,19 @@ fn tickets_are_shown_to_a_server_that_wants_them() {
     for name in ["libgssapi_krb5.so.2", "libgssapi.so.3"] {
         fs::write(broken.join(name), "").unwrap();
     }
-    wait_until_expired(&folder);
+    realm.wait_until_expired("short");
     let ports = format!("{} {}", only.port, choice.port);
-    run_inside("inside", &folder, &[(INSIDE, ports.as_ref())]);
+    run_inside("inside", &realm, &[(INSIDE, ports.as_ref())]);
     let without = [(INSIDE, ports.as_ref()), ("LD_LIBRARY_PATH", broken.as_os_str())];
-    run_inside("inside_without_a_library", &folder, &without);
-}
-
-/// Waits until the short ticket has expired, which a fast machine uses within its second.
-fn wait_until_expired(folder: &Path) {
-    let is_valid = || {
-        let mut klist = Command::new("klist");
-        within(&mut klist, folder).args(["-s", "-c", "FILE:short"]).current_dir(folder);
-        klist.status().is_ok_and(|status| status.success())
-    };
-    for _ in 0..100 {
-        if !is_valid() {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(100));
-    }
-    panic!("a ticket of one second is valid after ten");
+    run_inside("inside_without_a_library", &realm, &without);
 }
 
 /// Runs one of the tests below in a process of its own.
-fn run_inside(test: &str, folder: &Path, variables: &[(&str, &OsStr)]) {
+fn run_inside(test: &str, realm: &Realm, variables: &[(&str, &OsStr)]) {
     let mut inside = Command::new(std::env::current_exe().unwrap());
     inside.args(["--exact", &format!("protected::kerberos::{test}")]);
     inside.args(["--ignored", "--nocapture"]);
-    within(&mut inside, folder).envs(variables.iter().copied());
+    realm.enter(&mut inside).envs(variables.iter().copied());
     let output = inside.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");

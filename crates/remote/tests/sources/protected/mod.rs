@@ -6,6 +6,8 @@ mod causes;
 mod door;
 mod examined;
 mod kerberos;
+#[path = "../../../../credentials/tests/places/realm.rs"]
+mod realm;
 mod relay;
 mod stories;
 mod web;
