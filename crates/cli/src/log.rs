@@ -15,6 +15,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 /// The variable that other programs in Rust have, too: `debug`, `farroot=debug`, or several.
 const VARIABLE: &str = "RUST_LOG";
 const USUAL: &str = "farroot=info";
+const WARNINGS: &str = "farroot=warn";
 
 /// How an event is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
@@ -34,8 +35,17 @@ pub fn start() {
 /// From now on writes the events that the variable asks for, else those that an administrator
 /// wants to see.
 pub fn start_as(format: LogFormat) {
+    start_or(USUAL, format);
+}
+
+/// From now on writes the events that the variable asks for, else warnings and errors.
+pub fn start_with_warnings() {
+    start_or(WARNINGS, LogFormat::Text);
+}
+
+fn start_or(usual: &str, format: LogFormat) {
     let wanted = env::var(VARIABLE).ok().filter(|wanted| !wanted.is_empty());
-    match wanted.as_deref().unwrap_or(USUAL).parse::<Targets>() {
+    match wanted.as_deref().unwrap_or(usual).parse::<Targets>() {
         Ok(targets) => {
             // Libraries that farroot uses may write credentials.
             let ours = filter_fn(|metadata| metadata.target().starts_with("farroot"));

@@ -213,6 +213,8 @@ fn plan(arguments: ProxyArguments) -> Result<Plan, Failure> {
     };
     match arguments.log.or(site.log) {
         Some(format) => log::start_as(format),
+        // A service has an administrator, who is told of faults at least.
+        None if arguments.config.is_some() => log::start_with_warnings(),
         None => log::start(),
     }
     if origins.is_empty() {

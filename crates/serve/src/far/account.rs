@@ -60,6 +60,8 @@ pub struct Figures {
     pub cache_free_bytes: u64,
     /// Folders of the cache that are left out, as their disks have failed.
     pub cache_disks_left_out: u64,
+    /// Disks with less free space than the cache leaves to others.
+    pub cache_disks_full: u64,
     /// The quotas of the cache.
     pub quotas: Vec<QuotaTotals>,
     /// Entries that were selected here for clients.

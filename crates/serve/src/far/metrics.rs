@@ -153,10 +153,11 @@ fn of_quotas(figures: &Figures, value: fn(&QuotaTotals) -> u64) -> Vec<(&str, u6
     figures.quotas.iter().map(|quota| (quota.name.as_str(), value(quota))).collect()
 }
 
-fn gauges(figures: &Figures) -> [(&'static str, &'static str, u64); 12] {
+fn gauges(figures: &Figures) -> [(&'static str, &'static str, u64); 13] {
     let predicted = "Bytes of origins for predictions that are here, not asked for so far";
     let ahead = "Files that are open at origins before a client has asked for them";
     let left_out = "Folders of the cache that are not used, as their disks have failed";
+    let full = "Disks of the cache that have less free space than it leaves to others";
     [
         ("predicted_bytes", predicted, figures.predicted_here()),
         ("files_ahead", ahead, figures.opens_ahead.waiting()),
@@ -168,6 +169,7 @@ fn gauges(figures: &Figures) -> [(&'static str, &'static str, u64); 12] {
         ("cache_limit_bytes", "The cache's limit", figures.cache_bytes_max),
         ("cache_disk_free_bytes", "Free bytes of the cache's disk", figures.cache_free_bytes),
         ("cache_disks_left_out", left_out, figures.cache_disks_left_out),
+        ("cache_disks_full", full, figures.cache_disks_full),
         ("cluster_nodes", "Other nodes of the cluster", figures.cluster.nodes),
         ("cluster_nodes_up", "Other nodes of the cluster that answer", figures.cluster.up),
     ]

@@ -34,7 +34,7 @@ use std::time::Duration;
 use engine::{Arrivals, Engine, Watched, Ways};
 use mutex::Mutex;
 use prometheus_client::metrics::histogram::Histogram;
-use remote::address::{Address, CacheUse, LentToken};
+use remote::address::{Address, CacheUse, LentToken, Scheme};
 use remote::cache::{CacheForm, CacheLocal, Charges, Replica};
 use remote::credentials::Choice;
 use remote::report::Report;
@@ -208,7 +208,8 @@ impl FarFiles {
             // This proxy checks its connections here; another proxy behind it would evade that.
             settings.proxies = remote::Proxies::default();
         }
-        if origins.is_empty() && !is_shared {
+        let is_listed = !origins.is_empty();
+        if !is_listed && !is_shared {
             origins.extend("*".parse::<Origin>().ok());
         }
         let mounts = Mounts::new(&origins, (threads / 4).max(1))?;
@@ -225,9 +226,10 @@ impl FarFiles {
             let refusal = move |address| origins::refusal(address, &own, may_be_here);
             Tcp::new(settings.connect_timeout).refusing(Arc::new(refusal))
         };
-        let network: Arc<dyn Network> = match is_shared {
+        let network: Arc<dyn Network> = match is_shared || is_listed {
             true => {
-                let elsewhere = network(false);
+                // Other users of this machine reach what listens here without the proxy.
+                let elsewhere = network(!is_shared);
                 let anywhere = network(true);
                 Arc::new(ListedOnly { elsewhere, anywhere, origins: origins.clone() })
             }
@@ -485,6 +487,7 @@ impl FarFiles {
             cache_bytes_max: totals.bytes_max,
             cache_free_bytes: totals.free_bytes,
             cache_disks_left_out: totals.disks_left_out,
+            cache_disks_full: totals.full_disks,
             quotas: totals.quotas,
             ..self.figures()
         };
@@ -580,6 +583,9 @@ impl FarFiles {
             CacheUse::Usual if self.0.written.lock().contains(address) => CacheUse::Verified,
             other => other,
         };
+        if matches!(address.scheme(), Scheme::Root | Scheme::Roots) {
+            self.close_before_question(address, cache_use);
+        }
         let engine = self.0.engine.charged_to(charges);
         let watched = engine.watch_with(address.as_str(), cache_use).await?;
         let mut kept = self.0.kept.lock();
@@ -596,6 +602,20 @@ impl FarFiles {
             close_beyond(&mut kept, KEPT_OPEN_MAX);
         }
         Ok((file, watched))
+    }
+
+    /// Closes a file that no client has open, where its server is to be asked about it: xrootd opens
+    /// the file that somebody still has open there, also when another has got its name since.
+    fn close_before_question(&self, address: &Address, cache_use: CacheUse) {
+        let counts = self.0.engine.config().cache.check.open_counts();
+        let is_asked = |here: &KeptOpen| {
+            cache_use == CacheUse::Verified
+                || counts.is_some_and(|counts| here.file.watched.age() >= counts)
+        };
+        self.0.kept.lock().retain(|(url, _), here| {
+            let is_it = url == address.as_str() && Arc::strong_count(&here.file) == 1;
+            !(is_it && is_asked(here))
+        });
     }
 
     /// As [`opened`](Self::opened), of a file of a mount as it is now.

@@ -298,6 +298,7 @@ fn file_answer<B>(
     if directives.only_if_cached && cached.is_some_and(|cached| cached.missing > 0) {
         return not_cached(serving);
     }
+    let is_unsatisfiable = matches!(asked, Asked::Unsatisfiable);
     let (mut answer, has_content) = match asked {
         Asked::Failed => {
             let text = "the file is not what the request takes it for\n";
@@ -307,7 +308,10 @@ fn file_answer<B>(
         Asked::Unsatisfiable => (unsatisfiable(serving, &stat), false),
         // Nothing is read for a `HEAD`.
         Asked::Whole if is_head => {
-            (Response::new(Body::new(serving.clone(), Rest::Unsent(stat.size))), true)
+            let mut answer = Response::new(Body::new(serving.clone(), Rest::Unsent(stat.size)));
+            // hyper writes no length of an empty file.
+            answer.headers_mut().insert(header::CONTENT_LENGTH, stat.size.into());
+            (answer, true)
         }
         Asked::Whole => (Response::new(ranges_body(serving, file, ranges, None)), true),
         Asked::Ranges(ranges) => (partial(serving, file, ranges, &etag), true),
@@ -317,6 +321,10 @@ fn file_answer<B>(
         caching::describe(headers, &cached, directives);
     }
     set(headers, header::ETAG, &etag);
+    // An empty file has no range that could be sent, and a time all the same.
+    if let Some(date) = last_modified(&stat).filter(|_| has_content || is_unsatisfiable) {
+        set(headers, header::LAST_MODIFIED, &date);
+    }
     if !has_content {
         return answer;
     }
@@ -326,9 +334,6 @@ fn file_answer<B>(
     set(headers, header::ACCEPT_RANGES, "bytes");
     if serving.selects {
         set(headers, HeaderName::from_static(SELECTS), "1");
-    }
-    if let Some(date) = last_modified(&stat) {
-        set(headers, header::LAST_MODIFIED, &date);
     }
     answer
 }

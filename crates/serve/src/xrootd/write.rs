@@ -236,7 +236,8 @@ pub fn write_mode(open: &Open) -> Option<WriteMode> {
     Some(match has(OpenOptions::NEW | OpenOptions::DELETE) {
         true => WriteMode::Create {
             may_replace: has(OpenOptions::DELETE),
-            make_path: has(OpenOptions::MAKE_PATH),
+            // As xrootd, whose clients seldom ask for it.
+            make_path: true,
         },
         false => WriteMode::Update,
     })

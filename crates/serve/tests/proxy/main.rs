@@ -1,6 +1,7 @@
 //! `farroot proxy` over an origin of this process: the same bytes by every way, one open for all,
 //! and nothing that is not allowed.
 
+mod balanced;
 mod bed;
 mod caching;
 mod cluster;

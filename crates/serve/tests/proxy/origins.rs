@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
+use farroot_serve::Forwarding;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -140,4 +141,59 @@ async fn an_origin_that_answers_ranges_with_whole_files_is_not_read_anew_for_eac
     }
     // The file's head and its tail are requested at once.
     assert!(answers.load(Ordering::Relaxed) <= 2);
+}
+
+/// A server of HTTP that sends each client on to an address.
+async fn sending_on(to: String) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let origin = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let answer = format!(
+                "HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\n\
+                 Connection: close\r\n\r\n"
+            );
+            let mut request = [0; 4096];
+            let _ = stream.read(&mut request).await;
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+    });
+    origin
+}
+
+/// Regression: a proxy on loopback with a list of origins followed redirections to any server.
+#[tokio::test(flavor = "multi_thread")]
+async fn redirections_lead_to_listed_servers_only() {
+    let all = bed(forwarding());
+    let target = all.origin.http_url();
+    let origin = sending_on(format!("{target}d/f%20g.root")).await;
+    let path = format!("/{origin}/f");
+    let listed = |origins: &[&str]| {
+        let origins = origins.iter().map(|text| text.parse().unwrap()).collect();
+        bed(Forwarding { origins, ..forwarding() })
+    };
+    let target = target.trim_end_matches('/');
+    for (proxies, is_let) in
+        [(all, true), (listed(&[&origin]), false), (listed(&[&origin, target]), true)]
+    {
+        let (status, _, body) = http(&proxies.proxy, "GET", &path, "");
+        assert_eq!(status == 200 && body == content(), is_let, "{status}");
+        assert!(is_let || String::from_utf8_lossy(&body).contains("does not forward"), "{status}");
+    }
+}
+
+/// Regression: the time of an empty file was lost, and a HEAD had no length.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_file_has_a_length_and_a_time() {
+    let bed = bed(forwarding());
+    let there = format!("/{}empty", bed.origin.http_url());
+    for (server, path) in [(&bed.origin, "/empty"), (&bed.proxy, &there)] {
+        for method in ["GET", "HEAD"] {
+            let (status, head, _) = http(server, method, path, "");
+            assert_eq!((status, header(&head, "content-length")), (200, Some("0")));
+            let date = header(&head, "last-modified").unwrap();
+            let since = format!("If-Modified-Since: {date}\r\n");
+            assert_eq!(http(server, method, path, &since).0, 304, "{method} {path}");
+        }
+    }
 }

@@ -60,6 +60,11 @@ impl HttpClient<Encrypted> {
 }
 
 impl HttpClient<TcpStream> {
+    pub fn of(stream: TcpStream) -> Self {
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        HttpClient(stream)
+    }
+
     pub fn plain(server: &Server) -> Self {
         HttpClient(connected(server))
     }
