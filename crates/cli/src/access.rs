@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ::serve::{AccessRule, IssuerSettings, Protection};
+use remote::credentials::KerberosService;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -14,8 +15,17 @@ use serde::de::DeserializeOwned;
 pub struct AccessFile {
     #[serde(default)]
     issuer: Vec<IssuerTable>,
+    kerberos: Option<KerberosTable>,
     #[serde(default)]
     rule: Vec<RuleTable>,
+}
+
+/// As which service tickets are accepted.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KerberosTable {
+    principal: String,
+    keytab: PathBuf,
 }
 
 /// An issuer whose tokens are accepted.
@@ -63,17 +73,18 @@ pub fn parse_toml<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Str
 }
 
 impl AccessFile {
-    /// Reads a file, and adds its issuers and rules.
+    /// Reads a file, and adds its issuers, service of Kerberos and rules.
     ///
     /// # Errors
     /// A text that names the file, the line and the fault; also of a file without a rule: all
     /// might read.
     pub fn add_to(path: &Path, protection: &mut Protection) -> Result<(), String> {
-        let AccessFile { issuer, rule } = read_toml(path)?;
+        let AccessFile { issuer, kerberos, rule } = read_toml(path)?;
         if rule.is_empty() {
             return Err(format!("{}: no [[rule]] says who may read", path.display()));
         }
         protection.issuers.extend(issuer.iter().map(IssuerTable::settings));
+        protection.kerberos = kerberos.as_ref().map(KerberosTable::service);
         protection.rules.extend(rule.iter().map(RuleTable::rule));
         Ok(())
     }
@@ -94,6 +105,13 @@ impl IssuerTable {
             base: base.clone(),
             keys: keys.clone(),
         }
+    }
+}
+
+impl KerberosTable {
+    pub fn service(&self) -> KerberosService {
+        let KerberosTable { principal, keytab } = self;
+        KerberosService { principal: principal.clone(), keytab: keytab.clone() }
     }
 }
 
@@ -120,6 +138,9 @@ mod tests {
         let issuer = "[[issuer]]\nname = 'cms'\nurl = 'https://i'\naudience = ['https://me']\n";
         let protection = read(&format!("{rule}{issuer}")).unwrap();
         assert_eq!((protection.rules.len(), protection.issuers.len()), (1, 1));
+        let kerberos = "[kerberos]\nprincipal = 'xrootd/h@R'\nkeytab = '/k'\n";
+        let service = read(&format!("{rule}{kerberos}")).unwrap().kerberos.unwrap();
+        assert_eq!((&*service.principal, service.keytab), ("xrootd/h@R", PathBuf::from("/k")));
         for (text, why) in
             [(issuer, "no [[rule]]"), ("port = 1\n", "line 1"), ("[[rule]]\npath = 1\n", "line 2")]
         {

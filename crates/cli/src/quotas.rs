@@ -24,6 +24,7 @@ enum QuotaOf {
     User(String),
     Group(String),
     Subject(String),
+    Principal(String),
 }
 
 /// The table as it is written.
@@ -34,6 +35,7 @@ struct QuotaWords {
     user: Option<String>,
     group: Option<String>,
     subject: Option<String>,
+    principal: Option<String>,
     #[serde(deserialize_with = "bytes")]
     bytes: u64,
 }
@@ -42,15 +44,19 @@ impl TryFrom<QuotaWords> for QuotaTable {
     type Error = &'static str;
 
     fn try_from(words: QuotaWords) -> Result<Self, &'static str> {
-        let QuotaWords { path, user, group, subject, bytes } = words;
-        let of = match (path, user, group, subject) {
-            (Some(path), None, None, None) => QuotaOf::Path(path),
-            (None, Some(user), None, None) => QuotaOf::User(user),
-            (None, None, Some(group), None) => QuotaOf::Group(group),
-            (None, None, None, Some(subject)) => QuotaOf::Subject(subject),
-            _ => return Err("a quota has one of `path`, `user`, `group` and `subject`"),
-        };
-        Ok(QuotaTable { of, bytes })
+        let QuotaWords { path, user, group, subject, principal, bytes } = words;
+        let named = [
+            path.map(QuotaOf::Path),
+            user.map(QuotaOf::User),
+            group.map(QuotaOf::Group),
+            subject.map(QuotaOf::Subject),
+            principal.map(QuotaOf::Principal),
+        ];
+        let mut named = named.into_iter().flatten();
+        match (named.next(), named.next()) {
+            (Some(of), None) => Ok(QuotaTable { of, bytes }),
+            _ => Err("a quota has one of `path`, `user`, `group`, `subject` and `principal`"),
+        }
     }
 }
 
@@ -64,6 +70,7 @@ impl QuotaTable {
         match of {
             QuotaOf::Path(path) => quota_of_files(path, *bytes),
             QuotaOf::User(name) => Ok(quota_of_reader(&format!("user:{name}"), *bytes)),
+            QuotaOf::Principal(name) => Ok(quota_of_reader(&format!("principal:{name}"), *bytes)),
             QuotaOf::Subject(name) => Ok(quota_of_reader(&format!("subject:{name}"), *bytes)),
             QuotaOf::Group(group) if group.starts_with('/') => match issuers {
                 [only] => Ok(quota_of_reader(&format!("group:{only}:{group}"), *bytes)),

@@ -11,12 +11,12 @@ use remote::settings::Setting;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::access::{IssuerTable, RuleTable, parse_toml, toml_text};
+use crate::access::{IssuerTable, KerberosTable, RuleTable, parse_toml, toml_text};
 use crate::log::LogFormat;
 use crate::quotas::QuotaTable;
 
 /// The keys that a proxy reads again while it serves.
-const RELOADED: [&str; 6] = ["tls", "issuer", "rule", "token", "users", "cluster"];
+const RELOADED: [&str; 7] = ["tls", "issuer", "kerberos", "rule", "token", "users", "cluster"];
 /// How long the answer of an origin about a client's token counts.
 const ANSWER_KEPT: Duration = Duration::from_secs(300);
 
@@ -40,6 +40,7 @@ pub struct SiteFile {
     tls: Option<TlsFiles>,
     #[serde(default)]
     issuer: Vec<IssuerTable>,
+    kerberos: Option<KerberosTable>,
     #[serde(default)]
     rule: Vec<RuleTable>,
     #[serde(default)]
@@ -193,6 +194,7 @@ impl SiteFile {
             tokens: token.clone(),
             users: users.clone(),
             issuers: self.issuer.iter().map(IssuerTable::settings).collect(),
+            kerberos: self.kerberos.as_ref().map(KerberosTable::service),
             rules: self.rule.iter().map(RuleTable::rule).collect(),
         }
     }

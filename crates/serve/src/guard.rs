@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use hyper::header::{AUTHORIZATION, HeaderMap};
 use mutex::Mutex;
 use remote::cache::{CacheQuota, Charges};
 use remote::clock::seconds_since_1970;
-use remote::credentials::Environment;
+use remote::credentials::{Environment, KerberosService};
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -20,7 +21,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::access::{
     AccessRule, AccessRules, Bearer, Denial, DocumentFetch, Issuer, IssuerSettings, Proved,
-    QuotaReaders, ReaderLists, ServedPlace, TokenFault, UncheckedToken, Visitor,
+    QuotaReaders, ReaderLists, ServedPlace, TOKEN_BYTES_MAX, TokenFault, UncheckedToken, Visitor,
 };
 use super::stream::Stream;
 
@@ -37,6 +38,8 @@ pub struct Protection {
     pub users: Option<PathBuf>,
     /// Issuers whose tokens are accepted. Need TLS.
     pub issuers: Vec<IssuerSettings>,
+    /// As which service tickets of Kerberos are accepted, over XRootD.
+    pub kerberos: Option<KerberosService>,
     /// Who may read which files; the first rule for a file counts. Without any, clients of the
     /// lists may read all, and where there is no list, all clients.
     pub rules: Vec<AccessRule>,
@@ -50,14 +53,20 @@ impl Protection {
             tls: self.tls.or(other.tls),
             tokens: self.tokens.or(other.tokens),
             users: self.users.or(other.users),
+            kerberos: self.kerberos.or(other.kerberos),
             issuers: if self.issuers.is_empty() { other.issuers } else { self.issuers },
             rules: if self.rules.is_empty() { other.rules } else { self.rules },
         }
     }
 
-    /// Whether a client can prove something, which it does within TLS only.
-    fn has_proofs(&self) -> bool {
+    /// Whether a client can prove something by a secret, which it sends within TLS only.
+    fn has_secrets(&self) -> bool {
         self.tokens.is_some() || self.users.is_some() || !self.issuers.is_empty()
+    }
+
+    /// Whether a client can prove something.
+    fn has_proofs(&self) -> bool {
+        self.has_secrets() || self.kerberos.is_some()
     }
 }
 
@@ -238,6 +247,40 @@ impl Guard {
         }
     }
 
+    /// Who a client with this ticket is: an AP-REQ of Kerberos.
+    ///
+    /// # Errors
+    /// Why the ticket is not accepted, in words for the client.
+    pub async fn visitor_of_ticket(&self, request: Bytes) -> Result<Visitor, String> {
+        let service = self.state().protection.kerberos.clone();
+        let service = service.ok_or("no Kerberos tickets are taken here")?;
+        // The library reads files.
+        let client = tokio::task::spawn_blocking(move || service.client_of(&request)).await;
+        let client = client.map_err(|_| "the Kerberos library failed".to_owned())?;
+        let client = client.map_err(|why| format!("the Kerberos ticket is not accepted: {why}"))?;
+        Ok(Visitor { proved: Proved::Ticket(client), ..Visitor::default() })
+    }
+
+    /// The logins that clients of XRootD are offered, the more deliberate ones first. Tokens are
+    /// offered within TLS only.
+    pub fn logins(&self) -> String {
+        let state = self.state();
+        let kerberos = &state.protection.kerberos;
+        let mut offers = String::new();
+        if !state.rules.are_open() {
+            offers = format!("&P=ztn,0:{TOKEN_BYTES_MAX}:");
+        }
+        if let Some(KerberosService { principal, .. }) = kerberos {
+            offers = format!("{offers}&P=krb5,{principal}");
+        }
+        if state.rules.are_written() && (state.acceptor.is_some() || kerberos.is_some()) {
+            // The name proves nothing: such a client reads public files, or sends a token with a
+            // path.
+            offers.push_str("&P=unix");
+        }
+        offers
+    }
+
     /// Who a client is that sends this HTTP request.
     pub async fn visitor(&self, headers: &HeaderMap, is_encrypted: bool) -> Visitor {
         let mut lines = headers.get_all(AUTHORIZATION).iter();
@@ -275,17 +318,21 @@ impl GuardState {
         before: Option<&GuardState>,
     ) -> io::Result<Self> {
         let is_far = served.is_far;
-        let Protection { tls, tokens, users, issuers, rules } = protection;
+        let Protection { tls, tokens, users, issuers, kerberos, rules } = protection;
         let acceptor = tls.as_ref().map(|(certificate, key)| acceptor(certificate, key));
         let acceptor = acceptor.transpose()?;
-        if protection.has_proofs() && acceptor.is_none() {
+        if protection.has_secrets() && acceptor.is_none() {
             let message = "tokens and passwords are taken within TLS only: name a certificate, too";
             return Err(Error::new(ErrorKind::InvalidInput, message));
         }
         let lines =
             |path: &Option<PathBuf>| path.as_ref().map_or(Ok(Vec::new()), |path| lines(path));
-        let lists =
-            ReaderLists { has_tokens: tokens.is_some(), has_users: users.is_some(), is_far };
+        let lists = ReaderLists {
+            has_tokens: tokens.is_some(),
+            has_users: users.is_some(),
+            has_tickets: kerberos.is_some(),
+            is_far,
+        };
         let users = lines(users)?;
         if users.iter().any(|user| !user.expose_secret().contains(':')) {
             return Err(Error::new(
@@ -294,6 +341,9 @@ impl GuardState {
             ));
         }
         let wrong = |why: String| Error::new(ErrorKind::InvalidInput, why);
+        if let Some(service) = kerberos {
+            service.check().map_err(wrong)?;
+        }
         let known = |url: &str| before?.issuers.iter().find(|issuer| issuer.url == url);
         let issuers = issuers.iter().map(|one| Issuer::new(one, is_far, known(&one.url)));
         let issuers: Vec<Issuer> = issuers.collect::<Result<_, _>>().map_err(wrong)?;

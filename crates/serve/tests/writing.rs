@@ -305,6 +305,33 @@ fn xrdcp_and_xrdfs_write() {
     assert_eq!(names(folder.path()), left);
 }
 
+/// Regression: a copy between two servers was taken for a write of the client, and left an empty
+/// file when the client had seen that it cannot be; and only `xrdcp -p` made folders.
+#[test]
+fn xrdcp_copies_between_servers_itself_and_into_new_folders() {
+    let (folder, server) = served(true);
+    let (sources, source) = served(false);
+    fs::write(sources.path().join("sub/f"), content(3_000)).unwrap();
+    fs::write(folder.path().join("sub/precious"), "precious").unwrap();
+    let from = format!("{}sub/f", source.root_url());
+    let to = |name: &str| format!("{}{name}", server.root_url());
+    let Some(only) = run("xrdcp", &["-s", "--tpc", "only", "-f", &from, &to("sub/precious")])
+    else {
+        return println!("skipped: no xrdcp here");
+    };
+    assert!(!only.status.success(), "{only:?}");
+    assert_eq!(fs::read(folder.path().join("sub/precious")).unwrap(), b"precious");
+    let only = run("xrdcp", &["-s", "--tpc", "only", &from, &to("sub/none")]).unwrap();
+    assert!(!only.status.success() && !folder.path().join("sub/none").exists(), "{only:?}");
+    let first = run("xrdcp", &["-s", "--tpc", "first", &from, &to("sub/first")]).unwrap();
+    assert!(first.status.success(), "{first:?}");
+    let made = run("xrdcp", &["-s", &from, &to("made/by/it/f")]).unwrap();
+    assert!(made.status.success(), "{made:?}");
+    for name in ["sub/first", "made/by/it/f"] {
+        assert!(fs::read(folder.path().join(name)).unwrap() == content(3_000), "{name}");
+    }
+}
+
 /// The status of a request that ends its connection; a body with a length breaks off.
 fn status(server: &Server, request: &str) -> String {
     answer(server, request).split(' ').nth(1).unwrap_or_default().to_owned()

@@ -36,6 +36,8 @@ pub enum TokenFault {
     Early,
     /// It came without TLS.
     Exposed,
+    /// It was a ticket of Kerberos, and has expired.
+    TicketExpired,
 }
 
 impl fmt::Display for Denial {
@@ -71,6 +73,7 @@ impl fmt::Display for TokenFault {
             TokenFault::Audience => "the token is for other servers, by its audience",
             TokenFault::Expired => "the token has expired",
             TokenFault::Early => "the token is not valid yet",
+            TokenFault::TicketExpired => "the Kerberos ticket has expired",
             TokenFault::Exposed => "a token is taken within TLS only (roots://, https://)",
         })
     }

@@ -38,8 +38,8 @@ pub fn quota_of_files(path: &str, bytes_max: u64) -> Result<CacheQuota, String> 
     Ok(CacheQuota { name: folder.to_owned(), bytes_max, place: Some(QuotaPlace::new(has)) })
 }
 
-/// A quota of the bytes that a reader brings in: `user:NAME`, `group:ISSUER:/GROUP` or
-/// `subject:ISSUER:NAME`, as a rule lists them.
+/// A quota of the bytes that a reader brings in: `user:NAME`, `group:ISSUER:/GROUP`,
+/// `subject:ISSUER:NAME` or `principal:NAME@REALM`, as a rule lists them.
 pub fn quota_of_reader(who: &str, bytes_max: u64) -> CacheQuota {
     CacheQuota { name: who.to_owned(), bytes_max, place: None }
 }
@@ -96,7 +96,8 @@ mod tests {
     use super::super::visitor::Proved;
     use super::*;
 
-    const LISTS: ReaderLists = ReaderLists { has_tokens: true, has_users: true, is_far: true };
+    const LISTS: ReaderLists =
+        ReaderLists { has_tokens: true, has_users: true, has_tickets: true, is_far: true };
 
     fn issuers() -> Vec<Issuer> {
         let settings = IssuerSettings {
@@ -168,7 +169,7 @@ mod tests {
             let error = quota_of_files(path, 1).unwrap_err();
             assert!(error.contains("the path of a quota") && error.contains(why), "{error}");
         }
-        let none = ReaderLists { has_tokens: false, has_users: false, is_far: true };
+        let none = ReaderLists { is_far: true, ..ReaderLists::default() };
         for (names, lists, why) in [
             (&["user:ada"][..], none, "there is no list"),
             (&["group:atlas:/g"], LISTS, "no issuer"),

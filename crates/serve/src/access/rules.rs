@@ -11,7 +11,7 @@ pub struct AccessRule {
     /// The files: `root://*.cern.ch//store` of a proxy, `/store` of a folder.
     pub path: String,
     /// Who may read them: `anyone`, `token`, `user:NAME`, `scope:ISSUER`, `group:ISSUER:/GROUP`,
-    /// `subject:ISSUER:NAME`.
+    /// `subject:ISSUER:NAME`, `principal:NAME@REALM`, `realm:REALM`.
     pub read: Vec<String>,
 }
 
@@ -28,6 +28,10 @@ pub enum MayRead {
     Scope(usize),
     Group(usize, String),
     Subject(usize, String),
+    /// Who has a ticket of Kerberos with this name.
+    Principal(String),
+    /// Who has a ticket of Kerberos, and is of this realm.
+    Realm(String),
 }
 
 /// One rule.
@@ -46,10 +50,12 @@ pub struct AccessRules {
 }
 
 /// The lists of which rules may speak.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct ReaderLists {
     pub has_tokens: bool,
     pub has_users: bool,
+    /// The server takes tickets of Kerberos.
+    pub has_tickets: bool,
     /// The files are those of a proxy.
     pub is_far: bool,
 }
@@ -65,7 +71,7 @@ impl AccessRules {
         issuers: &[Issuer],
         lists: ReaderLists,
     ) -> Result<Self, String> {
-        if written.is_empty() && issuers.is_empty() {
+        if written.is_empty() && issuers.is_empty() && !lists.has_tickets {
             let ReaderLists { has_tokens, has_users, .. } = lists;
             let listed = [(has_tokens, MayRead::Listed), (has_users, MayRead::Users)];
             let mut readers: Vec<MayRead> =
@@ -76,7 +82,8 @@ impl AccessRules {
             return Ok(AccessRules { rules: Vec::new(), of_all: Some(readers) });
         }
         if written.is_empty() {
-            return Err("no rule names the files that tokens of an issuer are for".to_owned());
+            let proofs = if issuers.is_empty() { "tickets" } else { "tokens of an issuer" };
+            return Err(format!("no rule names the files that {proofs} are for"));
         }
         let mut rules: Vec<Rule> = Vec::new();
         for one in written {
@@ -147,7 +154,7 @@ impl MayRead {
         let unknown = || {
             format!(
                 "{text:?} is nobody; there are anyone, token, users, user:NAME, scope:ISSUER, \
-                 group:ISSUER:/GROUP and subject:ISSUER:NAME"
+                 group:ISSUER:/GROUP, subject:ISSUER:NAME, principal:NAME@REALM and realm:REALM"
             )
         };
         let issuer = |name: &str| {
@@ -161,6 +168,10 @@ impl MayRead {
         let with = |has: bool, list: &str, reader: MayRead| match has {
             true => Ok(reader),
             false => Err(format!("{text:?}, and there is no list {list:?}")),
+        };
+        let of_tickets = |reader: MayRead| match lists.has_tickets {
+            true => Ok(reader),
+            false => Err(format!("{text:?}, and no table [kerberos] names a keytab")),
         };
         match text.split_once(':') {
             None if text == "anyone" => Ok(MayRead::Anyone),
@@ -177,6 +188,12 @@ impl MayRead {
             Some(("subject", rest)) => {
                 let (of, name) = two(rest).ok_or_else(unknown)?;
                 Ok(MayRead::Subject(of?, name))
+            }
+            Some(("principal", name)) if is_principal(name) => {
+                of_tickets(MayRead::Principal(name.to_owned()))
+            }
+            Some(("realm", realm)) if !realm.is_empty() && !realm.contains('@') => {
+                of_tickets(MayRead::Realm(realm.to_owned()))
             }
             _ => Err(unknown()),
         }
@@ -203,13 +220,26 @@ impl MayRead {
             MayRead::Subject(of, name) => token.is_some_and(|token| {
                 token.issuer == issuers[*of].url && token.subject.as_ref() == Some(name)
             }),
+            MayRead::Principal(name) => {
+                visitor.ticket(now).is_some_and(|client| client.principal == *name)
+            }
+            MayRead::Realm(realm) => visitor
+                .ticket(now)
+                .and_then(|client| client.principal.rsplit_once('@'))
+                .is_some_and(|(_, of)| of == realm),
         }
     }
+}
+
+/// `alice@EXAMPLE.ORG`, `host/a.example.org@EXAMPLE.ORG`.
+fn is_principal(text: &str) -> bool {
+    text.split_once('@').is_some_and(|(name, realm)| !name.is_empty() && !realm.is_empty())
 }
 
 #[cfg(test)]
 mod tests {
     use remote::address::Address;
+    use remote::credentials::KerberosClient;
 
     use super::super::denial::TokenFault;
     use super::super::issuers::IssuerSettings;
@@ -218,7 +248,8 @@ mod tests {
     use super::*;
 
     const NOW: u64 = 1_800_000_000;
-    const ALL: ReaderLists = ReaderLists { has_tokens: true, has_users: true, is_far: true };
+    const ALL: ReaderLists =
+        ReaderLists { has_tokens: true, has_users: true, has_tickets: true, is_far: true };
 
     fn issuer(name: &str, base: &[&str]) -> Issuer {
         let settings = IssuerSettings {
@@ -310,8 +341,36 @@ mod tests {
     }
 
     #[test]
+    fn tickets_are_known_by_their_whole_names() {
+        let written: &[(&str, &[&str])] =
+            &[("root://h//a", &["principal:ada@A"]), ("root://h//b", &["realm:A"])];
+        let rules = AccessRules::new(&rules(written), &[], ALL).unwrap();
+        let owner = |principal: &str, left: u64| {
+            let client =
+                KerberosClient { principal: principal.to_owned(), expires: NOW - 1 + left };
+            Visitor { proved: Proved::Ticket(client), ..Visitor::default() }
+        };
+        let expired = Err(Denial::Unknown(Some(TokenFault::TicketExpired)));
+        let forbidden = Err(Denial::Forbidden);
+        for (visitor, of_name, of_realm) in [
+            (owner("ada@A", 2), Ok(()), Ok(())),
+            (owner("ada@A", 1), expired.clone(), expired.clone()),
+            (owner("ada/admin@A", 2), forbidden.clone(), Ok(())),
+            (owner("ada@B", 2), forbidden.clone(), forbidden.clone()),
+            // The library writes an @ of a name as `\@`.
+            (owner("ada\\@A@B", 2), forbidden.clone(), forbidden.clone()),
+            (user("ada@A"), forbidden.clone(), forbidden.clone()),
+        ] {
+            for (place, wanted) in [("root://h//a/f", of_name), ("root://h//b/f", of_realm)] {
+                let decided = rules.decide(&visitor, &far(place), &[], NOW);
+                assert_eq!(decided, wanted, "{visitor:?} {place}");
+            }
+        }
+    }
+
+    #[test]
     fn without_rules_the_lists_decide() {
-        let none = ReaderLists { has_tokens: false, has_users: false, is_far: true };
+        let none = ReaderLists { is_far: true, ..ReaderLists::default() };
         let open = AccessRules::new(&[], &[], none).unwrap();
         assert!(open.are_open() && open.has_public() && !open.are_written());
         let of_users = ReaderLists { has_users: true, ..none };
@@ -335,6 +394,9 @@ mod tests {
             (&[("*", &["group:a:"])], "is nobody"),
             (&[("*", &["user:"])], "is nobody"),
             (&[("*", &["anyone:x"])], "is nobody"),
+            (&[("*", &["principal:ada"])], "is nobody"),
+            (&[("*", &["principal:@A"])], "is nobody"),
+            (&[("*", &["realm:ada@A"])], "is nobody"),
             (&[("root://a*b", &[])], "a * stands alone"),
             (&[("root://h//a/*", &[])], "for a folder"),
             (&[("https://h/a%2Fb", &[])], "its plain name"),
@@ -343,10 +405,14 @@ mod tests {
             let error = AccessRules::new(&rules(written), &issuers, ALL).unwrap_err();
             assert!(error.contains(why), "{written:?}: {error}");
         }
-        let none = ReaderLists { has_tokens: false, has_users: false, is_far: true };
+        let none = ReaderLists { is_far: true, ..ReaderLists::default() };
         for who in ["token", "users", "user:ada"] {
             let error = AccessRules::new(&rules(&[("*", &[who])]), &issuers, none).unwrap_err();
             assert!(error.contains("there is no list"), "{error}");
+        }
+        for who in ["principal:ada@A", "realm:A"] {
+            let error = AccessRules::new(&rules(&[("*", &[who])]), &issuers, none).unwrap_err();
+            assert!(error.contains("no table [kerberos]"), "{error}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use remote::credentials::KerberosClient;
 use secrecy::SecretString;
 use sha2::{Digest, Sha256};
 
@@ -29,6 +30,8 @@ pub enum Proved {
     User(String),
     /// An issuer has signed these claims.
     Token(Box<TokenClaims>),
+    /// It has a ticket of Kerberos for this service.
+    Ticket(KerberosClient),
 }
 
 /// A token as a client has sent it.
@@ -53,12 +56,21 @@ impl Visitor {
         }
     }
 
+    /// The owner of its ticket of Kerberos, if that is valid now.
+    pub fn ticket(&self, now: u64) -> Option<&KerberosClient> {
+        match &self.proved {
+            Proved::Ticket(client) if now < client.expires => Some(client),
+            _ => None,
+        }
+    }
+
     /// Whether it has proved who it is, and the proof still counts.
     pub fn is_known(&self, now: u64) -> bool {
         match &self.proved {
             Proved::Nothing => false,
             Proved::Listed | Proved::User(_) => true,
             Proved::Token(_) => self.token(now).is_some(),
+            Proved::Ticket(_) => self.ticket(now).is_some(),
         }
     }
 
@@ -67,6 +79,7 @@ impl Visitor {
         match &self.proved {
             _ if self.is_known(now) => Denial::Forbidden,
             Proved::Token(_) => Denial::Unknown(Some(TokenFault::Expired)),
+            Proved::Ticket(_) => Denial::Unknown(Some(TokenFault::TicketExpired)),
             _ => Denial::Unknown(self.fault),
         }
     }

@@ -55,11 +55,16 @@ pub fn denied(serving: &Arc<Serving>, denial: &Denial) -> Answer {
         }
         Denial::Unknown(fault) => *fault,
     };
+    let challenges = serving.guard.challenges(fault);
+    if challenges.is_empty() {
+        // Nothing is proved over HTTP here.
+        return plain(serving, StatusCode::FORBIDDEN, "to be read by root://, with a ticket\n");
+    }
     if !serving.is_encrypted {
         return plain(serving, StatusCode::FORBIDDEN, "to be read by https\n");
     }
     let mut answer = text_answer(serving, StatusCode::UNAUTHORIZED, format!("{denial}\n").into());
-    for challenge in serving.guard.challenges(fault) {
+    for challenge in challenges {
         if let Ok(value) = HeaderValue::from_str(&challenge) {
             answer.headers_mut().append(header::WWW_AUTHENTICATE, value);
         }

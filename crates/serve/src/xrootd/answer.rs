@@ -65,8 +65,15 @@ pub enum Outcome {
     Read(Step),
     LoggedIn {
         tag: Tag,
-        visitor: Visitor,
+        visitor: Result<Visitor, String>,
     },
+}
+
+/// Whether a path is opened for a copy between two servers: the client then reads and writes
+/// nothing itself.
+fn is_of_third_party(path: &str) -> bool {
+    let (_, query) = path.split_once('?').unwrap_or_default();
+    query.split('&').any(|parameter| parameter.starts_with("tpc."))
 }
 
 impl Connection {
@@ -120,6 +127,11 @@ impl Connection {
     }
 
     fn take_up_open(&mut self, tag: Tag, open: Open) {
+        if is_of_third_party(&open.path) {
+            // Before a file is made, which the copy would leave empty.
+            let text = "tpc not supported: copies between two servers go through their client";
+            return self.server.answer_error(tag, ErrorCode::UNSUPPORTED, text);
+        }
         let Some(handle) = self.opened.reserve(self.client.limits().files_per_connection) else {
             let text = "too many files are open on this connection";
             return self.server.answer_error(tag, ErrorCode::OVERLOADED, text);

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+use secrecy::ExposeSecret;
+use xrootd::auth::{krb5, token_of};
 use xrootd::error::ErrorCode;
 use xrootd::message::auth::Auth;
 use xrootd::server::Tag;
@@ -10,6 +13,7 @@ use super::Connection;
 use super::answer::Outcome;
 use super::asking::Asking;
 use crate::access::Visitor;
+use crate::guard::Guard;
 
 impl Connection {
     pub(super) fn asking(&self) -> Asking {
@@ -22,20 +26,22 @@ impl Connection {
 
     /// Starts to find out who a client is.
     pub(super) fn take_up_login(&mut self, tag: Tag, auth: &Auth) {
-        let token = token_of_login(auth).map(str::to_owned);
+        let auth = auth.clone();
         let guard = self.guard.clone();
         let is_encrypted = self.is_encrypted;
         self.work.spawn(async move {
-            let visitor = match token {
-                Some(token) => guard.visitor_of_token(&token, is_encrypted).await,
-                None => Visitor::default(),
-            };
+            let visitor = visitor_of_login(&guard, &auth, is_encrypted).await;
             Outcome::LoggedIn { tag, visitor }
         });
     }
 
     /// Where rules decide for each file, a client that has proved nothing may log in, too.
-    pub(super) fn finish_login(&mut self, tag: Tag, visitor: Visitor) {
+    /// One whose proof is refused is told why: it may go on to another login.
+    pub(super) fn finish_login(&mut self, tag: Tag, visitor: Result<Visitor, String>) {
+        let visitor = match visitor {
+            Ok(visitor) => visitor,
+            Err(why) => return self.server.answer_error(tag, ErrorCode::AUTH_FAILED, &why),
+        };
         if self.guard.has_rules() || self.guard.knows(&visitor) {
             self.visitor = Arc::new(visitor);
             return self.server.answer_done(tag);
@@ -45,11 +51,18 @@ impl Connection {
     }
 }
 
-/// The token of a `ztn` credential: the protocol's name, a version, `T`, two bytes, the length with
-/// the NUL at the end, the token.
-fn token_of_login(auth: &Auth) -> Option<&str> {
-    let token = auth.credential.strip_prefix(b"ztn\0\0T\0\0")?;
-    let (length, token) = token.split_first_chunk::<2>()?;
-    let token = token.get(..usize::from(u16::from_be_bytes(*length)).checked_sub(1)?)?;
-    std::str::from_utf8(token).ok()
+/// Who a client is that logs in so. A token that is malformed is none.
+async fn visitor_of_login(
+    guard: &Guard,
+    auth: &Auth,
+    is_encrypted: bool,
+) -> Result<Visitor, String> {
+    if &auth.protocol == b"krb5" {
+        let request = krb5::request_of(&auth.credential).map_err(|error| error.to_string())?;
+        return guard.visitor_of_ticket(Bytes::copy_from_slice(request)).await;
+    }
+    Ok(match token_of(&auth.credential) {
+        Ok(token) => guard.visitor_of_token(token.expose_secret(), is_encrypted).await,
+        Err(_) => Visitor::default(),
+    })
 }

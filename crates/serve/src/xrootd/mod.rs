@@ -41,7 +41,7 @@ use self::slots::Slots;
 use self::unsent::Unsent;
 use self::write::WriteRoom;
 use super::files::{Files, Opened};
-use crate::access::{TOKEN_BYTES_MAX, Visitor};
+use crate::access::Visitor;
 use crate::clients::Client;
 use crate::guard::Guard;
 use crate::stream::{Preceded, Stream};
@@ -162,14 +162,7 @@ impl Connection {
             (true, true) => ServedTls::Offered,
             (true, false) => ServedTls::Demanded,
         };
-        if !guard.is_open() {
-            config.security = format!("&P=ztn,0:{TOKEN_BYTES_MAX}:");
-        }
-        if guard.has_rules() && guard.has_tls() {
-            // The name proves nothing: such a client reads public files, or sends a token with a
-            // path.
-            config.security.push_str("&P=unix");
-        }
+        config.security = guard.logins();
         let is_far = files.are_far();
         Connection {
             server: Server::new(config),

@@ -94,6 +94,7 @@ impl Site {
             tokens: Some(self.file("tokens")),
             users: Some(self.file("users")),
             issuers: vec![issuer("wlcg", WLCG, "*"), issuer("sci", SCI, "*/storefront")],
+            kerberos: None,
             rules: rules(&[
                 ("*/pub", "anyone"),
                 ("*/store", "scope:wlcg"),
