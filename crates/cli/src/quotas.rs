@@ -24,6 +24,10 @@ enum QuotaOf {
     User(String),
     Group(String),
     Subject(String),
+    /// The name of a certificate.
+    Dn(String),
+    /// A group or role of VOMS.
+    Voms(String),
 }
 
 /// The table as it is written.
@@ -34,6 +38,8 @@ struct QuotaWords {
     user: Option<String>,
     group: Option<String>,
     subject: Option<String>,
+    dn: Option<String>,
+    voms: Option<String>,
     #[serde(deserialize_with = "bytes")]
     bytes: u64,
 }
@@ -42,13 +48,19 @@ impl TryFrom<QuotaWords> for QuotaTable {
     type Error = &'static str;
 
     fn try_from(words: QuotaWords) -> Result<Self, &'static str> {
-        let QuotaWords { path, user, group, subject, bytes } = words;
-        let of = match (path, user, group, subject) {
-            (Some(path), None, None, None) => QuotaOf::Path(path),
-            (None, Some(user), None, None) => QuotaOf::User(user),
-            (None, None, Some(group), None) => QuotaOf::Group(group),
-            (None, None, None, Some(subject)) => QuotaOf::Subject(subject),
-            _ => return Err("a quota has one of `path`, `user`, `group` and `subject`"),
+        let QuotaWords { path, user, group, subject, dn, voms, bytes } = words;
+        let words = [
+            path.map(QuotaOf::Path),
+            user.map(QuotaOf::User),
+            group.map(QuotaOf::Group),
+            subject.map(QuotaOf::Subject),
+            dn.map(QuotaOf::Dn),
+            voms.map(QuotaOf::Voms),
+        ];
+        let mut words = words.into_iter().flatten();
+        let first = words.next();
+        let Some(of) = first.filter(|_| words.next().is_none()) else {
+            return Err("a quota has one of `path`, `user`, `group`, `subject`, `dn` and `voms`");
         };
         Ok(QuotaTable { of, bytes })
     }
@@ -64,6 +76,8 @@ impl QuotaTable {
         match of {
             QuotaOf::Path(path) => quota_of_files(path, *bytes),
             QuotaOf::User(name) => Ok(quota_of_reader(&format!("user:{name}"), *bytes)),
+            QuotaOf::Dn(name) => Ok(quota_of_reader(&format!("dn:{name}"), *bytes)),
+            QuotaOf::Voms(name) => Ok(quota_of_reader(&format!("voms:{name}"), *bytes)),
             QuotaOf::Subject(name) => Ok(quota_of_reader(&format!("subject:{name}"), *bytes)),
             QuotaOf::Group(group) if group.starts_with('/') => match issuers {
                 [only] => Ok(quota_of_reader(&format!("group:{only}:{group}"), *bytes)),

@@ -11,12 +11,12 @@ use remote::settings::Setting;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::access::{IssuerTable, RuleTable, parse_toml, toml_text};
+use crate::access::{IssuerTable, RuleTable, X509Table, parse_toml, toml_text};
 use crate::log::LogFormat;
 use crate::quotas::QuotaTable;
 
 /// The keys that a proxy reads again while it serves.
-const RELOADED: [&str; 6] = ["tls", "issuer", "rule", "token", "users", "cluster"];
+const RELOADED: [&str; 7] = ["tls", "issuer", "x509", "rule", "token", "users", "cluster"];
 /// How long the answer of an origin about a client's token counts.
 const ANSWER_KEPT: Duration = Duration::from_secs(300);
 
@@ -40,6 +40,7 @@ pub struct SiteFile {
     tls: Option<TlsFiles>,
     #[serde(default)]
     issuer: Vec<IssuerTable>,
+    x509: Option<X509Table>,
     #[serde(default)]
     rule: Vec<RuleTable>,
     #[serde(default)]
@@ -193,6 +194,7 @@ impl SiteFile {
             tokens: token.clone(),
             users: users.clone(),
             issuers: self.issuer.iter().map(IssuerTable::settings).collect(),
+            x509: self.x509.as_ref().map(X509Table::settings),
             rules: self.rule.iter().map(RuleTable::rule).collect(),
         }
     }
@@ -311,7 +313,9 @@ mod tests {
                     [[quota]]\nuser = 'alice'\nbytes = 0\n\
                     [[quota]]\ngroup = '/cms'\nbytes = 1000\n\
                     [[quota]]\ngroup = 'cms:/cms/uscms'\nbytes = '2 kB'\n\
-                    [[quota]]\nsubject = 'cms:ada'\nbytes = '1 GiB'\n";
+                    [[quota]]\nsubject = 'cms:ada'\nbytes = '1 GiB'\n\
+                    [[quota]]\ndn = '/DC=ch/CN=Ada'\nbytes = 5\n\
+                    [[quota]]\nvoms = '/cms/Role=production'\nbytes = 6\n";
         let mut config = remote::Config::default();
         read(&format!("{issuer}{text}")).unwrap().apply(&mut config).unwrap();
         let quotas = config.cache.quotas.iter();
@@ -322,6 +326,8 @@ mod tests {
             ("group:cms:/cms", 1000),
             ("group:cms:/cms/uscms", 2000),
             ("subject:cms:ada", 1 << 30),
+            ("dn:/DC=ch/CN=Ada", 5),
+            ("voms:/cms/Role=production", 6),
         ];
         assert_eq!(quotas, wanted);
         let is_of_files = |one: &CacheQuota| one.place.is_some();

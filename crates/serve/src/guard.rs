@@ -19,9 +19,12 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio_rustls::TlsAcceptor;
 
 use super::access::{
-    AccessRule, AccessRules, Bearer, Denial, DocumentFetch, Issuer, IssuerSettings, Proved,
-    QuotaReaders, ReaderLists, ServedPlace, TokenFault, UncheckedToken, Visitor,
+    AccessRule, AccessRules, AskForCertificate, Bearer, ClientTrust, Denial, DocumentFetch, Issuer,
+    IssuerSettings, Judged, ProofFault, Proved, QuotaReaders, ReaderLists, ServedPlace, TokenFault,
+    UncheckedToken, Visitor, X509Settings,
 };
+use super::gsi::GsiHost;
+use super::peer::Peer;
 use super::stream::Stream;
 
 /// Which certificate is shown, and who may read.
@@ -37,6 +40,8 @@ pub struct Protection {
     pub users: Option<PathBuf>,
     /// Issuers whose tokens are accepted. Need TLS.
     pub issuers: Vec<IssuerSettings>,
+    /// Whose certificates of clients are accepted. Needs TLS.
+    pub x509: Option<X509Settings>,
     /// Who may read which files; the first rule for a file counts. Without any, clients of the
     /// lists may read all, and where there is no list, all clients.
     pub rules: Vec<AccessRule>,
@@ -51,13 +56,15 @@ impl Protection {
             tokens: self.tokens.or(other.tokens),
             users: self.users.or(other.users),
             issuers: if self.issuers.is_empty() { other.issuers } else { self.issuers },
+            x509: self.x509.or(other.x509),
             rules: if self.rules.is_empty() { other.rules } else { self.rules },
         }
     }
 
     /// Whether a client can prove something, which it does within TLS only.
     fn has_proofs(&self) -> bool {
-        self.tokens.is_some() || self.users.is_some() || !self.issuers.is_empty()
+        let has_lists = self.tokens.is_some() || self.users.is_some();
+        has_lists || !self.issuers.is_empty() || self.x509.is_some()
     }
 }
 
@@ -88,6 +95,8 @@ struct GuardState {
     /// As a client sends them.
     users: Vec<SecretString>,
     issuers: Vec<Issuer>,
+    x509: Option<ClientTrust>,
+    gsi: Option<Arc<GsiHost>>,
     rules: AccessRules,
     quota_readers: QuotaReaders,
 }
@@ -142,7 +151,7 @@ impl Guard {
 
     /// Why a client that has proved nothing may not read.
     pub fn denial_of_unknown(&self, visitor: &Visitor) -> Denial {
-        self.state().denial(Denial::Unknown(visitor.fault))
+        self.state().denial(Denial::Unknown(visitor.fault(seconds_since_1970())))
     }
 
     /// Whether everyone may read everything.
@@ -176,12 +185,15 @@ impl Guard {
         state.quota_readers.charges(visitor, &state.issuers, seconds_since_1970())
     }
 
-    /// The stream within TLS.
+    /// The stream within TLS, and the connection as far as it tells who its client is.
     ///
     /// # Errors
     /// The handshake fails, or there is no TLS here.
-    pub async fn within(&self, stream: impl Stream + 'static) -> io::Result<Box<dyn Stream>> {
-        Ok(Box::new(self.acceptor()?.accept(stream).await?))
+    pub async fn within(
+        &self,
+        stream: impl Stream + 'static,
+    ) -> io::Result<(Box<dyn Stream>, Peer)> {
+        accepted(&self.acceptor()?, stream).await
     }
 
     /// The stream of a client of HTTP/2, within TLS.
@@ -189,10 +201,13 @@ impl Guard {
     /// # Errors
     /// As for [`within`](Self::within).
     #[cfg(feature = "flight")]
-    pub async fn within_http2(&self, stream: impl Stream + 'static) -> io::Result<Box<dyn Stream>> {
+    pub async fn within_http2(
+        &self,
+        stream: impl Stream + 'static,
+    ) -> io::Result<(Box<dyn Stream>, Peer)> {
         let mut config = ServerConfig::clone(self.acceptor()?.config());
         config.alpn_protocols = vec![b"h2".to_vec()];
-        Ok(Box::new(TlsAcceptor::from(Arc::new(config)).accept(stream).await?))
+        accepted(&TlsAcceptor::from(Arc::new(config)), stream).await
     }
 
     fn acceptor(&self) -> io::Result<TlsAcceptor> {
@@ -212,17 +227,34 @@ impl Guard {
         &self,
         is_encrypted: bool,
         stream: impl Stream + 'static,
-    ) -> io::Result<Box<dyn Stream>> {
+    ) -> io::Result<(Box<dyn Stream>, Peer)> {
         match is_encrypted {
             true => self.within(stream).await,
-            false => Ok(Box::new(stream)),
+            false => Ok((Box::new(stream), Peer::default())),
         }
     }
 
+    /// Who the client of a connection is by the certificates that it has shown there.
+    pub async fn certificate(&self, peer: &Peer) -> Option<Arc<Judged>> {
+        let state = self.state();
+        Some(state.x509.as_ref()?.judge(peer.shown.as_ref()?).await)
+    }
+
+    /// This host's side of `gsi`, if clients may log in by it.
+    pub fn gsi(&self) -> Option<Arc<GsiHost>> {
+        self.state().gsi.clone()
+    }
+
+    /// Who a client is that sends neither a token nor a password.
+    pub async fn visitor_of_peer(&self, peer: &Peer) -> Visitor {
+        Visitor { certificate: self.certificate(peer).await, ..Visitor::default() }
+    }
+
     /// Who a client with this token is.
-    pub async fn visitor_of_token(&self, token: &str, is_encrypted: bool) -> Visitor {
-        if !is_encrypted {
-            return Visitor::with_fault(TokenFault::Exposed);
+    pub async fn visitor_of_token(&self, token: &str, peer: &Peer) -> Visitor {
+        let certificate = self.certificate(peer).await;
+        if !peer.is_encrypted {
+            return Visitor { certificate, ..Visitor::with_fault(TokenFault::Exposed) };
         }
         let state = self.state();
         let is_it =
@@ -233,34 +265,42 @@ impl Guard {
         };
         let bearer = Some(Bearer::new(token));
         match proved {
-            Ok(proved) => Visitor { proved, fault: None, bearer },
-            Err(fault) => Visitor { bearer, ..Visitor::with_fault(fault) },
+            Ok(proved) => Visitor { proved, fault: None, bearer, certificate },
+            Err(fault) => Visitor { bearer, certificate, ..Visitor::with_fault(fault) },
         }
     }
 
     /// Who a client is that sends this HTTP request.
-    pub async fn visitor(&self, headers: &HeaderMap, is_encrypted: bool) -> Visitor {
+    pub async fn visitor(&self, headers: &HeaderMap, peer: &Peer) -> Visitor {
         let mut lines = headers.get_all(AUTHORIZATION).iter();
-        let Some(line) = lines.next() else { return Visitor::default() };
+        let Some(line) = lines.next() else { return self.visitor_of_peer(peer).await };
         let shown = line.to_str().ok().and_then(|line| line.trim().split_once(' '));
         let Some((kind, shown)) = shown.filter(|_| lines.next().is_none()) else {
-            return Visitor::with_fault(TokenFault::Malformed);
+            let certificate = self.certificate(peer).await;
+            return Visitor { certificate, ..Visitor::with_fault(TokenFault::Malformed) };
         };
         let shown = shown.trim();
         match &*kind.to_ascii_lowercase() {
-            "bearer" => self.visitor_of_token(shown, is_encrypted).await,
-            "basic" if is_encrypted => self.state().user(shown),
-            _ => Visitor::default(),
+            "bearer" => self.visitor_of_token(shown, peer).await,
+            "basic" if peer.is_encrypted => {
+                let certificate = self.certificate(peer).await;
+                Visitor { certificate, ..self.state().user(shown) }
+            }
+            _ => self.visitor_of_peer(peer).await,
         }
     }
 
     /// The values of `WWW-Authenticate`.
-    pub fn challenges(&self, fault: Option<TokenFault>) -> Vec<String> {
+    pub fn challenges(&self, fault: Option<ProofFault>) -> Vec<String> {
         let state = self.state();
         let has_tokens = !state.tokens.is_empty() || !state.issuers.is_empty();
         // RFC 6750, section 3.1.
-        let fault =
-            fault.map(|fault| format!(", error=\"invalid_token\", error_description=\"{fault}\""));
+        let fault = match fault {
+            Some(ProofFault::Token(fault)) => {
+                Some(format!(", error=\"invalid_token\", error_description=\"{fault}\""))
+            }
+            Some(ProofFault::Certificate(_)) | None => None,
+        };
         let bearer = format!("Bearer realm=\"farroot\"{}", fault.unwrap_or_default());
         let has_users = state.protection.users.is_some();
         let all = [(has_tokens, bearer), (has_users, "Basic realm=\"farroot\"".to_owned())];
@@ -275,17 +315,32 @@ impl GuardState {
         before: Option<&GuardState>,
     ) -> io::Result<Self> {
         let is_far = served.is_far;
-        let Protection { tls, tokens, users, issuers, rules } = protection;
-        let acceptor = tls.as_ref().map(|(certificate, key)| acceptor(certificate, key));
+        let Protection { tls, tokens, users, issuers, x509, rules } = protection;
+        let asks = x509.is_some();
+        let acceptor = tls.as_ref().map(|(certificate, key)| acceptor(certificate, key, asks));
         let acceptor = acceptor.transpose()?;
         if protection.has_proofs() && acceptor.is_none() {
-            let message = "tokens and passwords are taken within TLS only: name a certificate, too";
+            let message = "tokens, passwords and certificates of clients are taken within TLS \
+                           only: name a certificate of the server, too";
             return Err(Error::new(ErrorKind::InvalidInput, message));
         }
         let lines =
             |path: &Option<PathBuf>| path.as_ref().map_or(Ok(Vec::new()), |path| lines(path));
-        let lists =
-            ReaderLists { has_tokens: tokens.is_some(), has_users: users.is_some(), is_far };
+        let wrong = |why: String| Error::new(ErrorKind::InvalidInput, why);
+        let has_gsi = x509.as_ref().is_some_and(|x509| x509.gsi);
+        let gsi = match tls.as_ref().filter(|_| has_gsi) {
+            Some((certificate, key)) => GsiHost::read(certificate, key)?.map(Arc::new),
+            None => None,
+        };
+        let x509 = x509.as_ref().map(ClientTrust::new).transpose();
+        let x509 = x509.map_err(|why| wrong(format!("x509: {why}")))?;
+        let lists = ReaderLists {
+            has_tokens: tokens.is_some(),
+            has_users: users.is_some(),
+            has_certificates: x509.is_some(),
+            has_voms: x509.as_ref().is_some_and(ClientTrust::has_vomsdir),
+            is_far,
+        };
         let users = lines(users)?;
         if users.iter().any(|user| !user.expose_secret().contains(':')) {
             return Err(Error::new(
@@ -293,7 +348,6 @@ impl GuardState {
                 "a user without a colon and a password",
             ));
         }
-        let wrong = |why: String| Error::new(ErrorKind::InvalidInput, why);
         let known = |url: &str| before?.issuers.iter().find(|issuer| issuer.url == url);
         let issuers = issuers.iter().map(|one| Issuer::new(one, is_far, known(&one.url)));
         let issuers: Vec<Issuer> = issuers.collect::<Result<_, _>>().map_err(wrong)?;
@@ -309,14 +363,24 @@ impl GuardState {
         let quota_readers = QuotaReaders::new(&served.quotas, &issuers, lists).map_err(wrong)?;
         let protection = protection.clone();
         let tokens = lines(tokens)?;
-        Ok(GuardState { protection, acceptor, tokens, users, issuers, rules, quota_readers })
+        Ok(GuardState {
+            protection,
+            acceptor,
+            tokens,
+            users,
+            issuers,
+            x509,
+            gsi,
+            rules,
+            quota_readers,
+        })
     }
 
     /// A denial as it is true here: no proof helps where nothing can be proved.
     fn denial(&self, denial: Denial) -> Denial {
         match self.protection.has_proofs() {
             true => denial,
-            false => Denial::Forbidden,
+            false => Denial::Forbidden(None),
         }
     }
 
@@ -358,7 +422,17 @@ impl std::fmt::Debug for Guard {
     }
 }
 
-fn acceptor(certificate: &Path, key: &Path) -> io::Result<TlsAcceptor> {
+/// The stream within TLS, and the connection as far as it tells who its client is.
+async fn accepted(
+    acceptor: &TlsAcceptor,
+    stream: impl Stream + 'static,
+) -> io::Result<(Box<dyn Stream>, Peer)> {
+    let stream = acceptor.accept(stream).await?;
+    let peer = Peer::within_tls(stream.get_ref().1);
+    Ok((Box::new(stream), peer))
+}
+
+fn acceptor(certificate: &Path, key: &Path, asks: bool) -> io::Result<TlsAcceptor> {
     let wrong = |path: &Path, why: String| {
         Error::new(ErrorKind::InvalidData, format!("{}: {why}", path.display()))
     };
@@ -371,10 +445,13 @@ fn acceptor(certificate: &Path, key: &Path) -> io::Result<TlsAcceptor> {
     let private = PrivateKeyDer::from_pem_file(key).map_err(|e| wrong(key, e.to_string()))?;
     let config = ServerConfig::builder_with_provider(remote::source::tls::provider())
         .with_safe_default_protocol_versions()
-        .map_err(Error::other)?
-        .with_no_client_auth()
-        .with_single_cert(chain, private)
-        .map_err(|error| wrong(key, error.to_string()))?;
+        .map_err(Error::other)?;
+    let config = match asks {
+        true => config.with_client_cert_verifier(Arc::new(AskForCertificate)),
+        false => config.with_no_client_auth(),
+    };
+    let config =
+        config.with_single_cert(chain, private).map_err(|error| wrong(key, error.to_string()))?;
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 

@@ -38,8 +38,8 @@ pub fn quota_of_files(path: &str, bytes_max: u64) -> Result<CacheQuota, String> 
     Ok(CacheQuota { name: folder.to_owned(), bytes_max, place: Some(QuotaPlace::new(has)) })
 }
 
-/// A quota of the bytes that a reader brings in: `user:NAME`, `group:ISSUER:/GROUP` or
-/// `subject:ISSUER:NAME`, as a rule lists them.
+/// A quota of the bytes that a reader brings in: `user:NAME`, `group:ISSUER:/GROUP`,
+/// `subject:ISSUER:NAME`, `dn:/NAME` or `voms:/GROUP`, as a rule lists them.
 pub fn quota_of_reader(who: &str, bytes_max: u64) -> CacheQuota {
     CacheQuota { name: who.to_owned(), bytes_max, place: None }
 }
@@ -91,12 +91,21 @@ impl QuotaReaders {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::super::issuers::IssuerSettings;
     use super::super::token::TokenClaims;
     use super::super::visitor::Proved;
+    use super::super::x509::CertificateProof;
     use super::*;
 
-    const LISTS: ReaderLists = ReaderLists { has_tokens: true, has_users: true, is_far: true };
+    const LISTS: ReaderLists = ReaderLists {
+        has_tokens: true,
+        has_users: true,
+        has_certificates: true,
+        has_voms: true,
+        is_far: true,
+    };
 
     fn issuers() -> Vec<Issuer> {
         let settings = IssuerSettings {
@@ -111,7 +120,8 @@ mod tests {
     #[test]
     fn readers_have_the_quotas_that_name_them() {
         let files = quota_of_files("root://h//store", 1).unwrap();
-        let names = ["user:ada", "group:cms:/cms/uscms", "subject:cms:ada"];
+        let names =
+            ["user:ada", "group:cms:/cms/uscms", "subject:cms:ada", "dn:/CN=Ada", "voms:/cms"];
         let readers = names.map(|name| quota_of_reader(name, 1));
         let quotas = [&[files][..], &readers[..]].concat();
         let issuers = issuers();
@@ -128,6 +138,18 @@ mod tests {
             };
             Proved::Token(Box::new(claims))
         };
+        let certificate = |subject: &str| {
+            let proof = CertificateProof {
+                subject: subject.to_owned(),
+                groups: vec![("/cms".to_owned(), 2000)],
+                group_fault: None,
+                expires: 2000,
+            };
+            let certificate = Some(Arc::new(Ok(proof)));
+            readers.charges(&Visitor { certificate, ..Visitor::default() }, &issuers, 1000)
+        };
+        assert_eq!(certificate("/CN=Ada"), Charges::of([4, 5]));
+        assert_eq!(certificate("/CN=Bob"), Charges::of([5]));
         assert!(charges(Proved::Nothing).is_empty() && charges(Proved::Listed).is_empty());
         assert_eq!(charges(Proved::User("ada".to_owned())), Charges::of([1]));
         assert!(charges(Proved::User("bob".to_owned())).is_empty());
@@ -168,7 +190,7 @@ mod tests {
             let error = quota_of_files(path, 1).unwrap_err();
             assert!(error.contains("the path of a quota") && error.contains(why), "{error}");
         }
-        let none = ReaderLists { has_tokens: false, has_users: false, is_far: true };
+        let none = ReaderLists { has_users: false, has_certificates: false, ..LISTS };
         for (names, lists, why) in [
             (&["user:ada"][..], none, "there is no list"),
             (&["group:atlas:/g"], LISTS, "no issuer"),

@@ -1,5 +1,7 @@
 //! Rules about who may read which files: a list, of which the first for a file counts.
 
+use remote::credentials::x509;
+
 use super::denial::Denial;
 use super::issuers::Issuer;
 use super::place::{PlacePattern, ServedPlace};
@@ -11,7 +13,7 @@ pub struct AccessRule {
     /// The files: `root://*.cern.ch//store` of a proxy, `/store` of a folder.
     pub path: String,
     /// Who may read them: `anyone`, `token`, `user:NAME`, `scope:ISSUER`, `group:ISSUER:/GROUP`,
-    /// `subject:ISSUER:NAME`.
+    /// `subject:ISSUER:NAME`, `dn:/NAME`, `voms:/GROUP`.
     pub read: Vec<String>,
 }
 
@@ -28,6 +30,10 @@ pub enum MayRead {
     Scope(usize),
     Group(usize, String),
     Subject(usize, String),
+    /// Whose certificate has this name.
+    Certificate(String),
+    /// Whose proxy has this group or role of VOMS.
+    VomsGroup(String),
 }
 
 /// One rule.
@@ -50,6 +56,9 @@ pub struct AccessRules {
 pub struct ReaderLists {
     pub has_tokens: bool,
     pub has_users: bool,
+    /// Certificates of clients are accepted, and groups of VOMS.
+    pub has_certificates: bool,
+    pub has_voms: bool,
     /// The files are those of a proxy.
     pub is_far: bool,
 }
@@ -65,7 +74,7 @@ impl AccessRules {
         issuers: &[Issuer],
         lists: ReaderLists,
     ) -> Result<Self, String> {
-        if written.is_empty() && issuers.is_empty() {
+        if written.is_empty() && issuers.is_empty() && !lists.has_certificates {
             let ReaderLists { has_tokens, has_users, .. } = lists;
             let listed = [(has_tokens, MayRead::Listed), (has_users, MayRead::Users)];
             let mut readers: Vec<MayRead> =
@@ -76,7 +85,9 @@ impl AccessRules {
             return Ok(AccessRules { rules: Vec::new(), of_all: Some(readers) });
         }
         if written.is_empty() {
-            return Err("no rule names the files that tokens of an issuer are for".to_owned());
+            let whom =
+                if issuers.is_empty() { "certificates of clients" } else { "tokens of an issuer" };
+            return Err(format!("no rule names the files that {whom} are for"));
         }
         let mut rules: Vec<Rule> = Vec::new();
         for one in written {
@@ -147,7 +158,7 @@ impl MayRead {
         let unknown = || {
             format!(
                 "{text:?} is nobody; there are anyone, token, users, user:NAME, scope:ISSUER, \
-                 group:ISSUER:/GROUP and subject:ISSUER:NAME"
+                 group:ISSUER:/GROUP, subject:ISSUER:NAME, dn:/NAME and voms:/GROUP"
             )
         };
         let issuer = |name: &str| {
@@ -178,6 +189,19 @@ impl MayRead {
                 let (of, name) = two(rest).ok_or_else(unknown)?;
                 Ok(MayRead::Subject(of?, name))
             }
+            Some(("dn", name)) if name.starts_with('/') && name.contains('=') => {
+                match lists.has_certificates {
+                    true => Ok(MayRead::Certificate(x509::comparable(name))),
+                    false => Err(format!("{text:?}, and there is no table \"x509\"")),
+                }
+            }
+            Some(("voms", group)) if group.len() > 1 && group.starts_with('/') => {
+                match (lists.has_certificates, lists.has_voms) {
+                    (false, _) => Err(format!("{text:?}, and there is no table \"x509\"")),
+                    (true, false) => Err(format!("{text:?}, and the folder vomsdir is not there")),
+                    (true, true) => Ok(MayRead::VomsGroup(x509::plain_group(group).to_owned())),
+                }
+            }
             _ => Err(unknown()),
         }
     }
@@ -203,22 +227,45 @@ impl MayRead {
             MayRead::Subject(of, name) => token.is_some_and(|token| {
                 token.issuer == issuers[*of].url && token.subject.as_ref() == Some(name)
             }),
+            MayRead::Certificate(name) => {
+                let proof = visitor.certificate(now);
+                proof.is_some_and(|proof| x509::comparable(&proof.subject) == *name)
+            }
+            MayRead::VomsGroup(name) => {
+                visitor.certificate(now).is_some_and(|proof| proof.has_group(name, now))
+            }
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use remote::address::Address;
 
-    use super::super::denial::TokenFault;
+    use super::super::denial::{ProofFault, TokenFault};
     use super::super::issuers::IssuerSettings;
     use super::super::place::PathParts;
     use super::super::token::TokenClaims;
+    use super::super::x509::{CertificateFault, CertificateProof, GroupFault};
     use super::*;
 
     const NOW: u64 = 1_800_000_000;
-    const ALL: ReaderLists = ReaderLists { has_tokens: true, has_users: true, is_far: true };
+    const ALL: ReaderLists = ReaderLists {
+        has_tokens: true,
+        has_users: true,
+        has_certificates: true,
+        has_voms: true,
+        is_far: true,
+    };
+    const NONE: ReaderLists = ReaderLists {
+        has_tokens: false,
+        has_users: false,
+        has_certificates: false,
+        has_voms: false,
+        is_far: true,
+    };
 
     fn issuer(name: &str, base: &[&str]) -> Issuer {
         let settings = IssuerSettings {
@@ -297,24 +344,23 @@ mod tests {
                 let wanted = match (may[number], number) {
                     (true, _) => Ok(()),
                     (false, 0) => Err(Denial::Unknown(None)),
-                    (false, _) => Err(Denial::Forbidden),
+                    (false, _) => Err(Denial::Forbidden(None)),
                 };
                 assert_eq!(decided, wanted, "{place:?} {number}");
             }
             // A moment later all tokens have expired.
             let late = rules.decide(&all, &place, &issuers, NOW + 1);
             let of_nobody = rules.decide(&nobody, &place, &issuers, NOW);
-            let expired = Denial::Unknown(Some(TokenFault::Expired));
+            let expired = Denial::Unknown(Some(ProofFault::Token(TokenFault::Expired)));
             assert_eq!(late, of_nobody.map_err(|_| expired), "{place:?}");
         }
     }
 
     #[test]
     fn without_rules_the_lists_decide() {
-        let none = ReaderLists { has_tokens: false, has_users: false, is_far: true };
-        let open = AccessRules::new(&[], &[], none).unwrap();
+        let open = AccessRules::new(&[], &[], NONE).unwrap();
         assert!(open.are_open() && open.has_public() && !open.are_written());
-        let of_users = ReaderLists { has_users: true, ..none };
+        let of_users = ReaderLists { has_users: true, ..NONE };
         let listed = AccessRules::new(&[], &[], of_users).unwrap();
         assert!(!listed.are_open() && !listed.has_public() && !listed.are_written());
         for place in [ServedPlace::Figures, far("root://h//f"), ServedPlace::of_folder(b"/f")] {
@@ -335,6 +381,10 @@ mod tests {
             (&[("*", &["group:a:"])], "is nobody"),
             (&[("*", &["user:"])], "is nobody"),
             (&[("*", &["anyone:x"])], "is nobody"),
+            (&[("*", &["dn:Ada"])], "is nobody"),
+            (&[("*", &["dn:/Ada"])], "is nobody"),
+            (&[("*", &["voms:cms"])], "is nobody"),
+            (&[("*", &["voms:/"])], "is nobody"),
             (&[("root://a*b", &[])], "a * stands alone"),
             (&[("root://h//a/*", &[])], "for a folder"),
             (&[("https://h/a%2Fb", &[])], "its plain name"),
@@ -343,10 +393,51 @@ mod tests {
             let error = AccessRules::new(&rules(written), &issuers, ALL).unwrap_err();
             assert!(error.contains(why), "{written:?}: {error}");
         }
-        let none = ReaderLists { has_tokens: false, has_users: false, is_far: true };
         for who in ["token", "users", "user:ada"] {
-            let error = AccessRules::new(&rules(&[("*", &[who])]), &issuers, none).unwrap_err();
+            let error = AccessRules::new(&rules(&[("*", &[who])]), &issuers, NONE).unwrap_err();
             assert!(error.contains("there is no list"), "{error}");
         }
+        let without = ReaderLists { has_certificates: false, ..ALL };
+        let no_voms = ReaderLists { has_voms: false, ..ALL };
+        for (who, lists, why) in [
+            ("dn:/CN=Ada", without, "no table"),
+            ("voms:/cms", without, "no table"),
+            ("voms:/cms", no_voms, "vomsdir is not there"),
+        ] {
+            let error = AccessRules::new(&rules(&[("*", &[who])]), &issuers, lists).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
+        assert!(AccessRules::new(&rules(&[("*", &["dn:/CN=Ada"])]), &issuers, no_voms).is_ok());
+        assert!(AccessRules::new(&[], &[], no_voms).unwrap_err().contains("certificates of"));
+    }
+
+    #[test]
+    fn certificates_and_groups_are_readers_until_they_end() {
+        let written: &[(&str, &[&str])] = &[
+            ("root://h//dn", &["dn:/O=x/Email=a@x/CN=Ada"]),
+            ("root://h//cms", &["voms:/cms/Role=NULL"]),
+            ("root://h//role", &["voms:/cms/Role=p"]),
+        ];
+        let rules = AccessRules::new(&rules(written), &[], ALL).unwrap();
+        let proof = CertificateProof {
+            subject: "/O=x/emailAddress=a@x/CN=Ada".to_owned(),
+            groups: vec![("/cms".to_owned(), NOW + 1), ("/cms/Role=p".to_owned(), NOW + 1)],
+            group_fault: None,
+            expires: NOW + 2,
+        };
+        let certificate = Some(Arc::new(Ok(proof)));
+        let ada = Visitor { certificate, ..Visitor::default() };
+        let decide = |folder: &str, now| {
+            rules.decide(&ada, &far(&format!("root://h//{folder}/f")), &[], now)
+        };
+        for folder in ["cms", "role"] {
+            assert_eq!(decide(folder, NOW), Ok(()));
+            let over = Err(Denial::Forbidden(Some(GroupFault::Expired)));
+            assert_eq!(decide(folder, NOW + 1), over);
+        }
+        assert_eq!(decide("dn", NOW + 1), Ok(()));
+        assert_eq!(decide("other", NOW), Err(Denial::Forbidden(None)));
+        let expired = ProofFault::Certificate(CertificateFault::Expired);
+        assert_eq!(decide("dn", NOW + 2), Err(Denial::Unknown(Some(expired))));
     }
 }

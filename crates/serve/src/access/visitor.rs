@@ -1,25 +1,30 @@
 //! The identity that a client has proved, for one request.
 
 use std::fmt;
+use std::sync::Arc;
 
 use secrecy::SecretString;
 use sha2::{Digest, Sha256};
 
-use super::denial::{Denial, TokenFault};
+use super::denial::{Denial, ProofFault, TokenFault};
 use super::token::TokenClaims;
+use super::x509::{self, CertificateProof, Judged};
 
-/// A client as rules see it.
-#[derive(Debug, Default)]
+/// A client as rules see it: it may read all files that one of its proofs is for.
+#[derive(Debug, Clone, Default)]
 pub struct Visitor {
+    /// By a token or a password.
     pub proved: Proved,
     /// Why its token proves nothing.
     pub fault: Option<TokenFault>,
     /// The token that it has sent within TLS, for origins that decide by themselves.
     pub bearer: Option<Bearer>,
+    /// The certificates of its connection.
+    pub certificate: Option<Arc<Judged>>,
 }
 
-/// The identity that a client has proved.
-#[derive(Debug, Default)]
+/// The identity that a client has proved by a token or a password.
+#[derive(Debug, Clone, Default)]
 pub enum Proved {
     #[default]
     Nothing,
@@ -53,22 +58,38 @@ impl Visitor {
         }
     }
 
+    /// Who it is by its certificates, if these count now.
+    pub fn certificate(&self, now: u64) -> Option<&CertificateProof> {
+        x509::proof(self.certificate.as_ref(), now)
+    }
+
     /// Whether it has proved who it is, and the proof still counts.
     pub fn is_known(&self, now: u64) -> bool {
-        match &self.proved {
+        let is_proved = match &self.proved {
             Proved::Nothing => false,
             Proved::Listed | Proved::User(_) => true,
             Proved::Token(_) => self.token(now).is_some(),
-        }
+        };
+        is_proved || self.certificate(now).is_some()
+    }
+
+    /// Why its token or its certificate proves nothing.
+    pub fn fault(&self, now: u64) -> Option<ProofFault> {
+        let of_token = match &self.proved {
+            Proved::Token(_) => Some(TokenFault::Expired),
+            _ => self.fault,
+        };
+        let of_certificate = || x509::fault(self.certificate.as_ref(), now);
+        let of_token = of_token.map(ProofFault::Token);
+        of_token.or_else(|| of_certificate().map(ProofFault::Certificate))
     }
 
     /// Why it may not read something.
     pub fn denial(&self, now: u64) -> Denial {
-        match &self.proved {
-            _ if self.is_known(now) => Denial::Forbidden,
-            Proved::Token(_) => Denial::Unknown(Some(TokenFault::Expired)),
-            _ => Denial::Unknown(self.fault),
+        if !self.is_known(now) {
+            return Denial::Unknown(self.fault(now));
         }
+        Denial::Forbidden(self.certificate(now).and_then(|proof| proof.fault_of_groups(now)))
     }
 }
 

@@ -50,12 +50,12 @@ pub fn set(headers: &mut HeaderMap, name: header::HeaderName, value: &str) {
 /// The answer to who may not read something.
 pub fn denied(serving: &Arc<Serving>, denial: &Denial) -> Answer {
     let fault = match denial {
-        Denial::Forbidden => {
+        Denial::Forbidden(_) => {
             return text_answer(serving, StatusCode::FORBIDDEN, format!("{denial}\n").into());
         }
         Denial::Unknown(fault) => *fault,
     };
-    if !serving.is_encrypted {
+    if !serving.peer.is_encrypted {
         return plain(serving, StatusCode::FORBIDDEN, "to be read by https\n");
     }
     let mut answer = text_answer(serving, StatusCode::UNAUTHORIZED, format!("{denial}\n").into());

@@ -10,25 +10,29 @@ use super::Connection;
 use super::answer::Outcome;
 use super::asking::Asking;
 use crate::access::Visitor;
+use crate::gsi::GSI;
 
 impl Connection {
     pub(super) fn asking(&self) -> Asking {
-        let Connection { guard, client, visitor, is_encrypted, .. } = self;
+        let Connection { guard, client, visitor, peer, .. } = self;
         let guard = guard.clone();
         let client = client.clone();
         let visitor = visitor.clone();
-        Asking { guard, client, visitor, is_encrypted: *is_encrypted }
+        Asking { guard, client, visitor, peer: peer.clone() }
     }
 
     /// Starts to find out who a client is.
     pub(super) fn take_up_login(&mut self, tag: Tag, auth: &Auth) {
+        if auth.protocol == GSI {
+            return self.take_up_gsi(tag, auth.credential.clone());
+        }
         let token = token_of_login(auth).map(str::to_owned);
         let guard = self.guard.clone();
-        let is_encrypted = self.is_encrypted;
+        let peer = self.peer.clone();
         self.work.spawn(async move {
             let visitor = match token {
-                Some(token) => guard.visitor_of_token(&token, is_encrypted).await,
-                None => Visitor::default(),
+                Some(token) => guard.visitor_of_token(&token, &peer).await,
+                None => guard.visitor_of_peer(&peer).await,
             };
             Outcome::LoggedIn { tag, visitor }
         });
