@@ -1,10 +1,10 @@
-//! Rules that say who may read which files, and issuers of tokens: tables of the TOML files of
-//! `farroot proxy --config` and `farroot serve --access`.
+//! Rules that say who may read which files, issuers of tokens, and authorities of certificates:
+//! tables of the TOML files of `farroot proxy --config` and `farroot serve --access`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ::serve::{AccessRule, IssuerSettings, Protection};
+use ::serve::{AccessRule, IssuerSettings, Protection, X509Settings};
 use remote::credentials::KerberosService;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -16,6 +16,7 @@ pub struct AccessFile {
     #[serde(default)]
     issuer: Vec<IssuerTable>,
     kerberos: Option<KerberosTable>,
+    x509: Option<X509Table>,
     #[serde(default)]
     rule: Vec<RuleTable>,
 }
@@ -38,6 +39,30 @@ pub struct IssuerTable {
     #[serde(default)]
     base: Vec<String>,
     keys: Option<PathBuf>,
+}
+
+/// Folders with the authorities and VOMS servers whose certificates of clients are accepted.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct X509Table {
+    #[serde(default = "authorities")]
+    authorities: PathBuf,
+    #[serde(default = "vomsdir")]
+    vomsdir: PathBuf,
+    #[serde(default = "yes")]
+    gsi: bool,
+}
+
+fn authorities() -> PathBuf {
+    "/etc/grid-security/certificates".into()
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn vomsdir() -> PathBuf {
+    "/etc/grid-security/vomsdir".into()
 }
 
 /// Who may read the files of a place.
@@ -73,18 +98,19 @@ pub fn parse_toml<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Str
 }
 
 impl AccessFile {
-    /// Reads a file, and adds its issuers, service of Kerberos and rules.
+    /// Reads a file, and adds its issuers, authorities, service of Kerberos and rules.
     ///
     /// # Errors
     /// A text that names the file, the line and the fault; also of a file without a rule: all
     /// might read.
     pub fn add_to(path: &Path, protection: &mut Protection) -> Result<(), String> {
-        let AccessFile { issuer, kerberos, rule } = read_toml(path)?;
+        let AccessFile { issuer, kerberos, x509, rule } = read_toml(path)?;
         if rule.is_empty() {
             return Err(format!("{}: no [[rule]] says who may read", path.display()));
         }
         protection.issuers.extend(issuer.iter().map(IssuerTable::settings));
         protection.kerberos = kerberos.as_ref().map(KerberosTable::service);
+        protection.x509 = x509.as_ref().map(X509Table::settings);
         protection.rules.extend(rule.iter().map(RuleTable::rule));
         Ok(())
     }
@@ -115,6 +141,13 @@ impl KerberosTable {
     }
 }
 
+impl X509Table {
+    pub fn settings(&self) -> X509Settings {
+        let X509Table { authorities, vomsdir, gsi } = self;
+        X509Settings { authorities: authorities.clone(), vomsdir: vomsdir.clone(), gsi: *gsi }
+    }
+}
+
 impl RuleTable {
     pub fn rule(&self) -> AccessRule {
         AccessRule { path: self.path.clone(), read: self.read.clone() }
@@ -141,9 +174,18 @@ mod tests {
         let kerberos = "[kerberos]\nprincipal = 'xrootd/h@R'\nkeytab = '/k'\n";
         let service = read(&format!("{rule}{kerberos}")).unwrap().kerberos.unwrap();
         assert_eq!((&*service.principal, service.keytab), ("xrootd/h@R", PathBuf::from("/k")));
-        for (text, why) in
-            [(issuer, "no [[rule]]"), ("port = 1\n", "line 1"), ("[[rule]]\npath = 1\n", "line 2")]
-        {
+        assert!(protection.x509.is_none());
+        let protection = read(&format!("{rule}[x509]\nvomsdir = '/v'\n")).unwrap();
+        let settings = protection.x509.unwrap();
+        assert_eq!(settings.authorities, Path::new("/etc/grid-security/certificates"));
+        assert_eq!(settings.vomsdir, Path::new("/v"));
+        for (text, why) in [
+            (issuer, "no [[rule]]"),
+            ("[x509]\n", "no [[rule]]"),
+            ("[x509]\nca = '/c'\n", "line 2"),
+            ("port = 1\n", "line 1"),
+            ("[[rule]]\npath = 1\n", "line 2"),
+        ] {
             let error = read(text).unwrap_err();
             assert!(error.contains("access.toml") && error.contains(why), "{error}");
         }

@@ -268,7 +268,7 @@ async fn served(server: &Server, drain: Duration, source: &ReloadSource, mut han
             tell(NotifyState::Reloading);
             match source.reload(server) {
                 Ok(()) => info!(
-                    "certificate, tokens, users, issuers, rules, cluster and access log are read again"
+                    "certificate, tokens, users, issuers, authorities, rules, cluster and access log are read again"
                 ),
                 Err(error) => error!("{error}: everything stays as it was"),
             }

@@ -25,6 +25,10 @@ enum QuotaOf {
     Group(String),
     Subject(String),
     Principal(String),
+    /// The name of a certificate.
+    Dn(String),
+    /// A group or role of VOMS.
+    Voms(String),
 }
 
 /// The table as it is written.
@@ -36,6 +40,8 @@ struct QuotaWords {
     group: Option<String>,
     subject: Option<String>,
     principal: Option<String>,
+    dn: Option<String>,
+    voms: Option<String>,
     #[serde(deserialize_with = "bytes")]
     bytes: u64,
 }
@@ -44,19 +50,25 @@ impl TryFrom<QuotaWords> for QuotaTable {
     type Error = &'static str;
 
     fn try_from(words: QuotaWords) -> Result<Self, &'static str> {
-        let QuotaWords { path, user, group, subject, principal, bytes } = words;
-        let named = [
+        let QuotaWords { path, user, group, subject, principal, dn, voms, bytes } = words;
+        let words = [
             path.map(QuotaOf::Path),
             user.map(QuotaOf::User),
             group.map(QuotaOf::Group),
             subject.map(QuotaOf::Subject),
             principal.map(QuotaOf::Principal),
+            dn.map(QuotaOf::Dn),
+            voms.map(QuotaOf::Voms),
         ];
-        let mut named = named.into_iter().flatten();
-        match (named.next(), named.next()) {
-            (Some(of), None) => Ok(QuotaTable { of, bytes }),
-            _ => Err("a quota has one of `path`, `user`, `group`, `subject` and `principal`"),
-        }
+        let mut words = words.into_iter().flatten();
+        let first = words.next();
+        let Some(of) = first.filter(|_| words.next().is_none()) else {
+            return Err(
+                "a quota has one of `path`, `user`, `group`, `subject`, `principal`, `dn` and \
+                        `voms`",
+            );
+        };
+        Ok(QuotaTable { of, bytes })
     }
 }
 
@@ -71,6 +83,8 @@ impl QuotaTable {
             QuotaOf::Path(path) => quota_of_files(path, *bytes),
             QuotaOf::User(name) => Ok(quota_of_reader(&format!("user:{name}"), *bytes)),
             QuotaOf::Principal(name) => Ok(quota_of_reader(&format!("principal:{name}"), *bytes)),
+            QuotaOf::Dn(name) => Ok(quota_of_reader(&format!("dn:{name}"), *bytes)),
+            QuotaOf::Voms(name) => Ok(quota_of_reader(&format!("voms:{name}"), *bytes)),
             QuotaOf::Subject(name) => Ok(quota_of_reader(&format!("subject:{name}"), *bytes)),
             QuotaOf::Group(group) if group.starts_with('/') => match issuers {
                 [only] => Ok(quota_of_reader(&format!("group:{only}:{group}"), *bytes)),

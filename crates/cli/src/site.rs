@@ -11,12 +11,13 @@ use remote::settings::Setting;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::access::{IssuerTable, KerberosTable, RuleTable, parse_toml, toml_text};
+use crate::access::{IssuerTable, KerberosTable, RuleTable, X509Table, parse_toml, toml_text};
 use crate::log::LogFormat;
 use crate::quotas::QuotaTable;
 
 /// The keys that a proxy reads again while it serves.
-const RELOADED: [&str; 7] = ["tls", "issuer", "kerberos", "rule", "token", "users", "cluster"];
+const RELOADED: [&str; 8] =
+    ["tls", "issuer", "kerberos", "x509", "rule", "token", "users", "cluster"];
 /// How long the answer of an origin about a client's token counts.
 const ANSWER_KEPT: Duration = Duration::from_secs(300);
 
@@ -41,6 +42,7 @@ pub struct SiteFile {
     #[serde(default)]
     issuer: Vec<IssuerTable>,
     kerberos: Option<KerberosTable>,
+    x509: Option<X509Table>,
     #[serde(default)]
     rule: Vec<RuleTable>,
     #[serde(default)]
@@ -195,6 +197,7 @@ impl SiteFile {
             users: users.clone(),
             issuers: self.issuer.iter().map(IssuerTable::settings).collect(),
             kerberos: self.kerberos.as_ref().map(KerberosTable::service),
+            x509: self.x509.as_ref().map(X509Table::settings),
             rules: self.rule.iter().map(RuleTable::rule).collect(),
         }
     }
@@ -313,7 +316,9 @@ mod tests {
                     [[quota]]\nuser = 'alice'\nbytes = 0\n\
                     [[quota]]\ngroup = '/cms'\nbytes = 1000\n\
                     [[quota]]\ngroup = 'cms:/cms/uscms'\nbytes = '2 kB'\n\
-                    [[quota]]\nsubject = 'cms:ada'\nbytes = '1 GiB'\n";
+                    [[quota]]\nsubject = 'cms:ada'\nbytes = '1 GiB'\n\
+                    [[quota]]\ndn = '/DC=ch/CN=Ada'\nbytes = 5\n\
+                    [[quota]]\nvoms = '/cms/Role=production'\nbytes = 6\n";
         let mut config = remote::Config::default();
         read(&format!("{issuer}{text}")).unwrap().apply(&mut config).unwrap();
         let quotas = config.cache.quotas.iter();
@@ -324,6 +329,8 @@ mod tests {
             ("group:cms:/cms", 1000),
             ("group:cms:/cms/uscms", 2000),
             ("subject:cms:ada", 1 << 30),
+            ("dn:/DC=ch/CN=Ada", 5),
+            ("voms:/cms/Role=production", 6),
         ];
         assert_eq!(quotas, wanted);
         let is_of_files = |one: &CacheQuota| one.place.is_some();

@@ -65,6 +65,11 @@ impl Authorities {
         Authorities::load_at(environment, SystemTime::now())
     }
 
+    /// Those of one grid directory, read now.
+    pub fn of_directory(path: &Path, now: SystemTime) -> Self {
+        Places { directories: vec![path.to_owned()], ..Places::default() }.read(now)
+    }
+
     /// How many, from where, and which are lacking, in one line.
     pub fn summary(&self) -> String {
         let places: Vec<_> = self.places.iter().map(|place| place.display().to_string()).collect();

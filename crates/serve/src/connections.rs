@@ -12,6 +12,8 @@ use crate::files::Files;
 #[cfg(feature = "flight")]
 use crate::flight::{self, FlightContent};
 use crate::guard::Guard;
+#[cfg(feature = "flight")]
+use crate::peer::Peer;
 use crate::select::Selector;
 use crate::shaped::{Link, Shape};
 use crate::stream::{Stream, Watched, prepare};
@@ -133,8 +135,8 @@ impl Shared {
             Some(first) => {
                 let is_encrypted = first == TLS_BEGINS && guard.has_tls();
                 let stream = guard.within_if(is_encrypted, stream).await;
-                let Ok(stream) = stream else { return };
-                let content = http::HttpContent { files, selector, guard, is_encrypted };
+                let Ok((stream, peer)) = stream else { return };
+                let content = http::HttpContent { files, selector, guard, peer };
                 http::serve(stream, content, client.clone(), here).await;
             }
             None => {}
@@ -149,14 +151,14 @@ impl Shared {
         let (stream, first) = self.distant(stream).await;
         let stream = Watched::of_answers(stream, client.clone());
         let is_encrypted = first == Some(TLS_BEGINS) && guard.has_tls();
-        let stream: Box<dyn Stream> = match is_encrypted {
+        let (stream, peer): (Box<dyn Stream>, Peer) = match is_encrypted {
             true => match guard.within_http2(stream).await {
-                Ok(stream) => stream,
+                Ok(within) => within,
                 Err(_) => return,
             },
-            false => Box::new(stream),
+            false => (Box::new(stream), Peer::default()),
         };
-        let content = FlightContent { selector, guard, is_encrypted };
+        let content = FlightContent { selector, guard, peer };
         flight::serve(stream, content, client.clone(), here).await;
     }
 

@@ -20,9 +20,12 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio_rustls::TlsAcceptor;
 
 use super::access::{
-    AccessRule, AccessRules, Bearer, Denial, DocumentFetch, Issuer, IssuerSettings, Proved,
-    QuotaReaders, ReaderLists, ServedPlace, TOKEN_BYTES_MAX, TokenFault, UncheckedToken, Visitor,
+    AccessRule, AccessRules, AskForCertificate, Bearer, ClientTrust, Denial, DocumentFetch, Issuer,
+    IssuerSettings, Judged, ProofFault, Proved, QuotaReaders, ReaderLists, ServedPlace,
+    TOKEN_BYTES_MAX, TokenFault, UncheckedToken, Visitor, X509Settings,
 };
+use super::gsi::GsiHost;
+use super::peer::Peer;
 use super::stream::Stream;
 
 /// Which certificate is shown, and who may read.
@@ -40,6 +43,8 @@ pub struct Protection {
     pub issuers: Vec<IssuerSettings>,
     /// As which service tickets of Kerberos are accepted, over XRootD.
     pub kerberos: Option<KerberosService>,
+    /// Whose certificates of clients are accepted. Needs TLS.
+    pub x509: Option<X509Settings>,
     /// Who may read which files; the first rule for a file counts. Without any, clients of the
     /// lists may read all, and where there is no list, all clients.
     pub rules: Vec<AccessRule>,
@@ -55,18 +60,20 @@ impl Protection {
             users: self.users.or(other.users),
             kerberos: self.kerberos.or(other.kerberos),
             issuers: if self.issuers.is_empty() { other.issuers } else { self.issuers },
+            x509: self.x509.or(other.x509),
             rules: if self.rules.is_empty() { other.rules } else { self.rules },
         }
     }
 
-    /// Whether a client can prove something by a secret, which it sends within TLS only.
-    fn has_secrets(&self) -> bool {
-        self.tokens.is_some() || self.users.is_some() || !self.issuers.is_empty()
+    /// Whether a client can prove something within TLS only.
+    fn needs_tls(&self) -> bool {
+        let has_lists = self.tokens.is_some() || self.users.is_some();
+        has_lists || !self.issuers.is_empty() || self.x509.is_some()
     }
 
     /// Whether a client can prove something.
     fn has_proofs(&self) -> bool {
-        self.has_secrets() || self.kerberos.is_some()
+        self.needs_tls() || self.kerberos.is_some()
     }
 }
 
@@ -97,6 +104,8 @@ struct GuardState {
     /// As a client sends them.
     users: Vec<SecretString>,
     issuers: Vec<Issuer>,
+    x509: Option<ClientTrust>,
+    gsi: Option<Arc<GsiHost>>,
     rules: AccessRules,
     quota_readers: QuotaReaders,
 }
@@ -151,7 +160,7 @@ impl Guard {
 
     /// Why a client that has proved nothing may not read.
     pub fn denial_of_unknown(&self, visitor: &Visitor) -> Denial {
-        self.state().denial(Denial::Unknown(visitor.fault))
+        self.state().denial(Denial::Unknown(visitor.fault(seconds_since_1970())))
     }
 
     /// Whether everyone may read everything.
@@ -185,12 +194,15 @@ impl Guard {
         state.quota_readers.charges(visitor, &state.issuers, seconds_since_1970())
     }
 
-    /// The stream within TLS.
+    /// The stream within TLS, and the connection as far as it tells who its client is.
     ///
     /// # Errors
     /// The handshake fails, or there is no TLS here.
-    pub async fn within(&self, stream: impl Stream + 'static) -> io::Result<Box<dyn Stream>> {
-        Ok(Box::new(self.acceptor()?.accept(stream).await?))
+    pub async fn within(
+        &self,
+        stream: impl Stream + 'static,
+    ) -> io::Result<(Box<dyn Stream>, Peer)> {
+        accepted(&self.acceptor()?, stream).await
     }
 
     /// The stream of a client of HTTP/2, within TLS.
@@ -198,10 +210,13 @@ impl Guard {
     /// # Errors
     /// As for [`within`](Self::within).
     #[cfg(feature = "flight")]
-    pub async fn within_http2(&self, stream: impl Stream + 'static) -> io::Result<Box<dyn Stream>> {
+    pub async fn within_http2(
+        &self,
+        stream: impl Stream + 'static,
+    ) -> io::Result<(Box<dyn Stream>, Peer)> {
         let mut config = ServerConfig::clone(self.acceptor()?.config());
         config.alpn_protocols = vec![b"h2".to_vec()];
-        Ok(Box::new(TlsAcceptor::from(Arc::new(config)).accept(stream).await?))
+        accepted(&TlsAcceptor::from(Arc::new(config)), stream).await
     }
 
     fn acceptor(&self) -> io::Result<TlsAcceptor> {
@@ -221,17 +236,45 @@ impl Guard {
         &self,
         is_encrypted: bool,
         stream: impl Stream + 'static,
-    ) -> io::Result<Box<dyn Stream>> {
+    ) -> io::Result<(Box<dyn Stream>, Peer)> {
         match is_encrypted {
             true => self.within(stream).await,
-            false => Ok(Box::new(stream)),
+            false => Ok((Box::new(stream), Peer::default())),
         }
     }
 
+    /// Who the client of a connection is by the certificates that it has shown there.
+    pub async fn certificate(&self, peer: &Peer) -> Option<Arc<Judged>> {
+        let state = self.state();
+        Some(state.x509.as_ref()?.judge(peer.shown.as_ref()?).await)
+    }
+
+    /// This host's side of `gsi`, if clients may log in by it.
+    pub fn gsi(&self) -> Option<Arc<GsiHost>> {
+        self.state().gsi.clone()
+    }
+
+    /// Whether clients may log in without TLS.
+    pub fn has_plain_logins(&self) -> bool {
+        let state = self.state();
+        state.gsi.is_some() || state.protection.kerberos.is_some()
+    }
+
+    /// Whether a client can prove something over HTTP.
+    pub fn has_http_proofs(&self) -> bool {
+        self.state().protection.needs_tls()
+    }
+
+    /// Who a client is that sends neither a token nor a password.
+    pub async fn visitor_of_peer(&self, peer: &Peer) -> Visitor {
+        Visitor { certificate: self.certificate(peer).await, ..Visitor::default() }
+    }
+
     /// Who a client with this token is.
-    pub async fn visitor_of_token(&self, token: &str, is_encrypted: bool) -> Visitor {
-        if !is_encrypted {
-            return Visitor::with_fault(TokenFault::Exposed);
+    pub async fn visitor_of_token(&self, token: &str, peer: &Peer) -> Visitor {
+        let certificate = self.certificate(peer).await;
+        if !peer.is_encrypted {
+            return Visitor { certificate, ..Visitor::with_fault(TokenFault::Exposed) };
         }
         let state = self.state();
         let is_it =
@@ -242,8 +285,8 @@ impl Guard {
         };
         let bearer = Some(Bearer::new(token));
         match proved {
-            Ok(proved) => Visitor { proved, fault: None, bearer },
-            Err(fault) => Visitor { bearer, ..Visitor::with_fault(fault) },
+            Ok(proved) => Visitor { proved, fault: None, bearer, certificate },
+            Err(fault) => Visitor { bearer, certificate, ..Visitor::with_fault(fault) },
         }
     }
 
@@ -251,14 +294,15 @@ impl Guard {
     ///
     /// # Errors
     /// Why the ticket is not accepted, in words for the client.
-    pub async fn visitor_of_ticket(&self, request: Bytes) -> Result<Visitor, String> {
+    pub async fn visitor_of_ticket(&self, request: Bytes, peer: &Peer) -> Result<Visitor, String> {
         let service = self.state().protection.kerberos.clone();
         let service = service.ok_or("no Kerberos tickets are taken here")?;
         // The library reads files.
         let client = tokio::task::spawn_blocking(move || service.client_of(&request)).await;
         let client = client.map_err(|_| "the Kerberos library failed".to_owned())?;
         let client = client.map_err(|why| format!("the Kerberos ticket is not accepted: {why}"))?;
-        Ok(Visitor { proved: Proved::Ticket(client), ..Visitor::default() })
+        let proved = Proved::Ticket(client);
+        Ok(Visitor { proved, ..self.visitor_of_peer(peer).await })
     }
 
     /// The logins that clients of XRootD are offered, the more deliberate ones first. Tokens are
@@ -273,6 +317,9 @@ impl Guard {
         if let Some(KerberosService { principal, .. }) = kerberos {
             offers = format!("{offers}&P=krb5,{principal}");
         }
+        if let Some(gsi) = &state.gsi {
+            offers.push_str(&gsi.offer());
+        }
         if state.rules.are_written() && (state.acceptor.is_some() || kerberos.is_some()) {
             // The name proves nothing: such a client reads public files, or sends a token with a
             // path.
@@ -282,28 +329,36 @@ impl Guard {
     }
 
     /// Who a client is that sends this HTTP request.
-    pub async fn visitor(&self, headers: &HeaderMap, is_encrypted: bool) -> Visitor {
+    pub async fn visitor(&self, headers: &HeaderMap, peer: &Peer) -> Visitor {
         let mut lines = headers.get_all(AUTHORIZATION).iter();
-        let Some(line) = lines.next() else { return Visitor::default() };
+        let Some(line) = lines.next() else { return self.visitor_of_peer(peer).await };
         let shown = line.to_str().ok().and_then(|line| line.trim().split_once(' '));
         let Some((kind, shown)) = shown.filter(|_| lines.next().is_none()) else {
-            return Visitor::with_fault(TokenFault::Malformed);
+            let certificate = self.certificate(peer).await;
+            return Visitor { certificate, ..Visitor::with_fault(TokenFault::Malformed) };
         };
         let shown = shown.trim();
         match &*kind.to_ascii_lowercase() {
-            "bearer" => self.visitor_of_token(shown, is_encrypted).await,
-            "basic" if is_encrypted => self.state().user(shown),
-            _ => Visitor::default(),
+            "bearer" => self.visitor_of_token(shown, peer).await,
+            "basic" if peer.is_encrypted => {
+                let certificate = self.certificate(peer).await;
+                Visitor { certificate, ..self.state().user(shown) }
+            }
+            _ => self.visitor_of_peer(peer).await,
         }
     }
 
     /// The values of `WWW-Authenticate`.
-    pub fn challenges(&self, fault: Option<TokenFault>) -> Vec<String> {
+    pub fn challenges(&self, fault: Option<ProofFault>) -> Vec<String> {
         let state = self.state();
         let has_tokens = !state.tokens.is_empty() || !state.issuers.is_empty();
         // RFC 6750, section 3.1.
-        let fault =
-            fault.map(|fault| format!(", error=\"invalid_token\", error_description=\"{fault}\""));
+        let fault = match fault {
+            Some(ProofFault::Token(fault)) => {
+                Some(format!(", error=\"invalid_token\", error_description=\"{fault}\""))
+            }
+            Some(ProofFault::Certificate(_) | ProofFault::TicketExpired) | None => None,
+        };
         let bearer = format!("Bearer realm=\"farroot\"{}", fault.unwrap_or_default());
         let has_users = state.protection.users.is_some();
         let all = [(has_tokens, bearer), (has_users, "Basic realm=\"farroot\"".to_owned())];
@@ -318,19 +373,34 @@ impl GuardState {
         before: Option<&GuardState>,
     ) -> io::Result<Self> {
         let is_far = served.is_far;
-        let Protection { tls, tokens, users, issuers, kerberos, rules } = protection;
-        let acceptor = tls.as_ref().map(|(certificate, key)| acceptor(certificate, key));
+        let Protection { tls, tokens, users, issuers, kerberos, x509, rules } = protection;
+        let asks = x509.is_some();
+        let acceptor = tls.as_ref().map(|(certificate, key)| acceptor(certificate, key, asks));
         let acceptor = acceptor.transpose()?;
-        if protection.has_secrets() && acceptor.is_none() {
-            let message = "tokens and passwords are taken within TLS only: name a certificate, too";
+        if protection.needs_tls() && acceptor.is_none() {
+            let message = "tokens, passwords and certificates of clients are taken within TLS \
+                           only: name a certificate of the server, too";
             return Err(Error::new(ErrorKind::InvalidInput, message));
         }
         let lines =
             |path: &Option<PathBuf>| path.as_ref().map_or(Ok(Vec::new()), |path| lines(path));
+        let wrong = |why: String| Error::new(ErrorKind::InvalidInput, why);
+        if let Some(service) = kerberos {
+            service.check().map_err(wrong)?;
+        }
+        let has_gsi = x509.as_ref().is_some_and(|x509| x509.gsi);
+        let gsi = match tls.as_ref().filter(|_| has_gsi) {
+            Some((certificate, key)) => GsiHost::read(certificate, key)?.map(Arc::new),
+            None => None,
+        };
+        let x509 = x509.as_ref().map(ClientTrust::new).transpose();
+        let x509 = x509.map_err(|why| wrong(format!("x509: {why}")))?;
         let lists = ReaderLists {
             has_tokens: tokens.is_some(),
             has_users: users.is_some(),
             has_tickets: kerberos.is_some(),
+            has_certificates: x509.is_some(),
+            has_voms: x509.as_ref().is_some_and(ClientTrust::has_vomsdir),
             is_far,
         };
         let users = lines(users)?;
@@ -339,10 +409,6 @@ impl GuardState {
                 ErrorKind::InvalidData,
                 "a user without a colon and a password",
             ));
-        }
-        let wrong = |why: String| Error::new(ErrorKind::InvalidInput, why);
-        if let Some(service) = kerberos {
-            service.check().map_err(wrong)?;
         }
         let known = |url: &str| before?.issuers.iter().find(|issuer| issuer.url == url);
         let issuers = issuers.iter().map(|one| Issuer::new(one, is_far, known(&one.url)));
@@ -359,14 +425,24 @@ impl GuardState {
         let quota_readers = QuotaReaders::new(&served.quotas, &issuers, lists).map_err(wrong)?;
         let protection = protection.clone();
         let tokens = lines(tokens)?;
-        Ok(GuardState { protection, acceptor, tokens, users, issuers, rules, quota_readers })
+        Ok(GuardState {
+            protection,
+            acceptor,
+            tokens,
+            users,
+            issuers,
+            x509,
+            gsi,
+            rules,
+            quota_readers,
+        })
     }
 
     /// A denial as it is true here: no proof helps where nothing can be proved.
     fn denial(&self, denial: Denial) -> Denial {
         match self.protection.has_proofs() {
             true => denial,
-            false => Denial::Forbidden,
+            false => Denial::Forbidden(None),
         }
     }
 
@@ -408,7 +484,17 @@ impl std::fmt::Debug for Guard {
     }
 }
 
-fn acceptor(certificate: &Path, key: &Path) -> io::Result<TlsAcceptor> {
+/// The stream within TLS, and the connection as far as it tells who its client is.
+async fn accepted(
+    acceptor: &TlsAcceptor,
+    stream: impl Stream + 'static,
+) -> io::Result<(Box<dyn Stream>, Peer)> {
+    let stream = acceptor.accept(stream).await?;
+    let peer = Peer::within_tls(stream.get_ref().1);
+    Ok((Box::new(stream), peer))
+}
+
+fn acceptor(certificate: &Path, key: &Path, asks: bool) -> io::Result<TlsAcceptor> {
     let wrong = |path: &Path, why: String| {
         Error::new(ErrorKind::InvalidData, format!("{}: {why}", path.display()))
     };
@@ -421,10 +507,13 @@ fn acceptor(certificate: &Path, key: &Path) -> io::Result<TlsAcceptor> {
     let private = PrivateKeyDer::from_pem_file(key).map_err(|e| wrong(key, e.to_string()))?;
     let config = ServerConfig::builder_with_provider(remote::source::tls::provider())
         .with_safe_default_protocol_versions()
-        .map_err(Error::other)?
-        .with_no_client_auth()
-        .with_single_cert(chain, private)
-        .map_err(|error| wrong(key, error.to_string()))?;
+        .map_err(Error::other)?;
+    let config = match asks {
+        true => config.with_client_cert_verifier(Arc::new(AskForCertificate)),
+        false => config.with_no_client_auth(),
+    };
+    let config =
+        config.with_single_cert(chain, private).map_err(|error| wrong(key, error.to_string()))?;
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 

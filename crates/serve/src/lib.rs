@@ -4,7 +4,7 @@
 //!
 //! Both protocols are spoken on one port: XRootD's handshake begins with a zero byte, which HTTP
 //! never does; TLS begins with a 22. Who may read is a list of tokens or of users, or rules for
-//! tokens of issuers (see [`Protection`]).
+//! tokens of issuers and for certificates (see [`Protection`]).
 
 mod access;
 mod clients;
@@ -16,6 +16,7 @@ mod files;
 #[cfg(feature = "flight")]
 mod flight;
 mod folder;
+mod gsi;
 mod guard;
 mod guest;
 mod http;
@@ -24,6 +25,7 @@ mod memory;
 mod neighbours;
 mod origin;
 mod origin_credential;
+mod peer;
 mod select;
 mod service;
 mod shaped;
@@ -51,7 +53,8 @@ use self::select::Selector;
 use self::shaped::Link;
 
 pub use self::access::{
-    AccessRule, IssuerSettings, KeySet, TokenFault, UncheckedToken, quota_of_files, quota_of_reader,
+    AccessRule, IssuerSettings, KeySet, TokenFault, UncheckedToken, X509Settings, quota_of_files,
+    quota_of_reader,
 };
 pub use self::cluster::{Cluster, ClusterFigures, ClusterSettings, Node, Nodes};
 pub use self::config::{Config, Content};

@@ -2,7 +2,10 @@
 
 use std::time::SystemTime;
 
-use credentials::x509::{Certificate, PublicKey, certificates, hashes, one_line, revocation_lists};
+use credentials::x509::{
+    Certificate, ChainLink, PublicKey, ServerNames, Signed, attribute_certificates, certificates,
+    hashes, is_plain, one_line, revocation_lists,
+};
 use credentials::{Claims, Identity, Place, s3};
 
 use crate::Target;
@@ -29,8 +32,18 @@ pub fn run(data: &[u8]) {
                 let _ = key.recover_raw(&data[..data.len().min(key.modulus.len())]);
             }
         }
-        let _ = one_line(&der);
+        if let Some(link) = ChainLink::parse(&der) {
+            assert!(Signed::parse(&der).is_some_and(|signed| signed.content.len() < der.len()));
+            for one in
+                link.attributes.and_then(|found| attribute_certificates(&found)).iter().flatten()
+            {
+                assert!(one.der.len() < der.len() && one.certificates.len() < der.len());
+            }
+        }
+        let _ = (one_line(&der), is_plain(&der));
     }
+    let _ = attribute_certificates(data);
+    assert!(!ServerNames::parse(&text).have(&[]));
     assert!(revocation_lists(data, b"\x30\0", SystemTime::now()).len() <= data.len());
     if let Ok(identity) = Identity::read(data, data, Place::Argument, None) {
         assert!(!identity.chain.is_empty());
@@ -44,7 +57,8 @@ fn seeds() -> Vec<Vec<u8>> {
     let profiles = "[default]\naws_access_key_id = A\n[profile site]\ns3 =\n  endpoint_url = \
                     https://s3.example\nregion = cern # here\n";
     let proxy = include_bytes!("../../seeds/credentials/proxy.pem");
-    vec![token.into(), profiles.into(), proxy.to_vec()]
+    let voms = include_bytes!("../../../crates/credentials/samples/voms.pem");
+    vec![token.into(), profiles.into(), proxy.to_vec(), voms.to_vec()]
 }
 
 #[test]
@@ -57,4 +71,6 @@ fn the_seeds_are_good() {
     assert_eq!(names, ["s3.endpoint_url", "region"]);
     let identity = Identity::read(&seeds[2], &seeds[2], Place::Argument, None).unwrap();
     assert!(identity.is_proxy && identity.chain.len() == 2);
+    let proxy = ChainLink::parse(&certificates(&seeds[3])[0]).unwrap();
+    assert_eq!(attribute_certificates(&proxy.attributes.unwrap()).unwrap().len(), 1);
 }

@@ -9,7 +9,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 use super::names;
 
 /// The extension of a VOMS attribute certificate.
-const VOMS: &str = "1.3.6.1.4.1.8005.100.100.5";
+pub(super) const VOMS: &str = "1.3.6.1.4.1.8005.100.100.5";
 /// `proxyCertInfo` of RFC 3820, and of the draft before it.
 const PROXY: [&str; 2] = ["1.3.6.1.5.5.7.1.14", "1.3.6.1.4.1.3536.1.222"];
 
@@ -70,15 +70,11 @@ impl Certificate {
         }
         let added = names::last_common_name(&subject);
         is_proxy |= matches!(added.as_deref(), Some("proxy" | "limited proxy"));
-        let validity = parsed.validity();
         Ok(Certificate {
             subject: names::one_line(&subject),
             issuer: names::one_line(&issuer),
             names: (subject, issuer),
-            validity: (
-                instant(validity.not_before.timestamp()),
-                instant(validity.not_after.timestamp()),
-            ),
+            validity: validity(&parsed),
             hosts,
             addresses,
             authority,
@@ -106,8 +102,15 @@ fn address(bytes: &[u8]) -> Option<IpAddr> {
     }
 }
 
+/// From when and until when a certificate is valid.
+pub(super) fn validity(parsed: &X509Certificate<'_>) -> (SystemTime, SystemTime) {
+    let validity = parsed.validity();
+    let [from, until] = [validity.not_before, validity.not_after];
+    (instant(from.timestamp()), instant(until.timestamp()))
+}
+
 /// Seconds since 1970; certificates of roots may begin before.
-fn instant(seconds: i64) -> SystemTime {
+pub(super) fn instant(seconds: i64) -> SystemTime {
     let span = Duration::from_secs(seconds.unsigned_abs());
     let instant =
         if seconds < 0 { UNIX_EPOCH.checked_sub(span) } else { UNIX_EPOCH.checked_add(span) };

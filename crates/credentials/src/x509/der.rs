@@ -1,15 +1,18 @@
-//! DER (X.690) as far as names need it: tags of one byte, definite lengths.
+//! DER (X.690) as far as names and attribute certificates need it: tags of one byte, definite
+//! lengths.
 
-/// One element: its tag, its content, and the bytes behind it.
+/// One element: its tag, its content, all of its bytes, and the bytes behind it.
+#[derive(Clone, Copy)]
 pub(super) struct Element<'a> {
     pub tag: u8,
     pub content: &'a [u8],
+    pub whole: &'a [u8],
     pub rest: &'a [u8],
 }
 
 /// The first element; `None` where the bytes are none, or too few.
-pub(super) fn element(bytes: &[u8]) -> Option<Element<'_>> {
-    let (&tag, bytes) = bytes.split_first()?;
+pub(super) fn element(all: &[u8]) -> Option<Element<'_>> {
+    let (&tag, bytes) = all.split_first()?;
     let (&first, bytes) = bytes.split_first()?;
     let (length, bytes) = match first {
         0..=0x7f => (usize::from(first), bytes),
@@ -20,7 +23,42 @@ pub(super) fn element(bytes: &[u8]) -> Option<Element<'_>> {
         _ => return None,
     };
     let (content, rest) = bytes.split_at_checked(length)?;
-    Some(Element { tag, content, rest })
+    let whole = all.get(..all.len() - rest.len())?;
+    Some(Element { tag, content, whole, rest })
+}
+
+/// The content of the one element that the bytes are, if it has this tag.
+pub(super) fn only(bytes: &[u8], tag: u8) -> Option<&[u8]> {
+    let found = element(bytes)?;
+    (found.tag == tag && found.rest.is_empty()).then_some(found.content)
+}
+
+/// Elements that are taken one after the other, as a SEQUENCE lists them.
+pub(super) struct Fields<'a>(pub &'a [u8]);
+
+impl<'a> Fields<'a> {
+    /// The next element, which has this tag.
+    pub fn take(&mut self, tag: u8) -> Option<Element<'a>> {
+        let next = element(self.0).filter(|next| next.tag == tag)?;
+        self.0 = next.rest;
+        Some(next)
+    }
+
+    /// Whether all have been taken.
+    pub fn are_over(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// All elements that follow one another; `None` where other bytes are among them.
+pub(super) fn all(mut bytes: &[u8]) -> Option<Vec<Element<'_>>> {
+    let mut found = Vec::new();
+    while !bytes.is_empty() {
+        let next = element(bytes)?;
+        bytes = next.rest;
+        found.push(next);
+    }
+    Some(found)
 }
 
 /// The elements that follow one another; ends where the bytes are no longer any.

@@ -5,11 +5,12 @@ use data_encoding::HEXLOWER;
 use md5::{Digest, Md5};
 use sha1::Sha1;
 
-use super::der::{element, elements, encode};
+use super::der::{Element, Fields, all, element, elements, encode, only};
 
 const SEQUENCE: u8 = 0x30;
 const SET: u8 = 0x31;
 const UTF8: u8 = 0x0c;
+const COMMON_NAME: &[u8] = &[0x55, 4, 3];
 
 /// The hashes of a name, given as DER: as OpenSSL 1.0 and later have it (`-subject_hash`), and the
 /// one before (`-subject_hash_old`). Eight hexadecimal digits each.
@@ -92,6 +93,50 @@ pub fn one_line(name: &[u8]) -> String {
     line
 }
 
+/// Whether the line of a name stands for this name alone: no value of it looks like further names,
+/// and all can be shown.
+pub fn is_plain(name: &[u8]) -> bool {
+    let is_plain_pair = |pair: &Element<'_>| {
+        let kind = element(pair.content)?;
+        let value = element(kind.rest)?;
+        let value = text(value.tag, value.content)?;
+        let looks_like_names = value.split('/').skip(1).any(|part| part.contains('='));
+        Some(
+            !looks_like_names && !value.contains(|one: char| one.is_control() || one == '\u{fffd}'),
+        )
+    };
+    let Some(sets) = only(name, SEQUENCE).and_then(all) else { return false };
+    let pairs: Option<Vec<_>> = sets.iter().map(|set| all(set.content)).collect();
+    let pairs = pairs.unwrap_or_default().concat();
+    !pairs.is_empty() && pairs.iter().all(|pair| is_plain_pair(pair) == Some(true))
+}
+
+/// A line of names as it is compared: `emailAddress` and `UID` have other labels in some programs.
+pub fn comparable(line: &str) -> String {
+    let line = line.trim().replace("/Email=", "/emailAddress=").replace("/E=", "/emailAddress=");
+    line.replace("/USERID=", "/UID=")
+}
+
+/// Whether two names, given as DER, are the same to OpenSSL.
+pub fn are_same(one: &[u8], other: &[u8]) -> bool {
+    let one = canonical(one);
+    !one.is_empty() && one == canonical(other)
+}
+
+/// Whether a name is another one with one more common name behind it, as proxies have it.
+pub fn is_extension(longer: &[u8], name: &[u8]) -> bool {
+    let added = || {
+        let [longer, name] = [longer, name].map(|name| only(name, SEQUENCE));
+        let added = longer?.strip_prefix(name?)?;
+        let pair = only(only(added, SET)?, SEQUENCE)?;
+        let mut fields = Fields(pair);
+        let kind = fields.take(0x06)?;
+        let value = element(fields.0)?;
+        Some(kind.content == COMMON_NAME && value.rest.is_empty() && !value.content.is_empty())
+    };
+    added() == Some(true)
+}
+
 /// The last name in one, if it is a common one: in a proxy's subject, the name that the proxy
 /// added.
 pub(super) fn last_common_name(name: &[u8]) -> Option<String> {
@@ -99,7 +144,7 @@ pub(super) fn last_common_name(name: &[u8]) -> Option<String> {
     let pair = elements(set.content).last()?;
     let kind = element(pair.content)?;
     let value = element(kind.rest)?;
-    (kind.content == [0x55, 4, 3]).then(|| text(value.tag, value.content))?
+    (kind.content == COMMON_NAME).then(|| text(value.tag, value.content))?
 }
 
 /// As OpenSSL abbreviates the kinds of names that certificates have.
@@ -120,7 +165,78 @@ fn label(kind: &[u8]) -> String {
         [0x09, 0x92, 0x26, 0x89, 0x93, 0xf2, 0x2c, 0x64, 1, 25] => "DC",
         [0x09, 0x92, 0x26, 0x89, 0x93, 0xf2, 0x2c, 0x64, 1, 1] => "UID",
         [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 1] => "emailAddress",
-        _ => "?",
+        other => return dotted(other),
     };
     known.to_owned()
+}
+
+/// The numbers of an object identifier, given as the content of its DER.
+pub(super) fn dotted(kind: &[u8]) -> String {
+    let mut numbers = Vec::new();
+    let mut number: u64 = 0;
+    for &byte in kind.iter().take(64) {
+        number = number << 7 | u64::from(byte & 0x7f);
+        if byte & 0x80 == 0 {
+            numbers.push(number);
+            number = 0;
+        }
+    }
+    // The first two are one (X.690, section 8.19.4).
+    let both = numbers.first().copied().unwrap_or_default();
+    let first = (both / 40).min(2);
+    let rest = numbers.iter().skip(1).copied();
+    let all = [first, both - 40 * first].into_iter().chain(rest);
+    all.map(|number| number.to_string()).collect::<Vec<_>>().join(".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(pairs: &[(&[u8], &str)]) -> Vec<u8> {
+        let pair = |(kind, value): &(&[u8], &str)| {
+            let pair = [encode(0x06, kind), encode(UTF8, value.as_bytes())].concat();
+            encode(SET, &encode(SEQUENCE, &pair))
+        };
+        encode(SEQUENCE, &pairs.iter().map(pair).collect::<Vec<_>>().concat())
+    }
+
+    #[test]
+    fn a_line_that_stands_for_two_names_is_not_plain() {
+        let postal = &[0x55, 4, 17][..];
+        for (pairs, line, plain) in [
+            (&[(&[0x55, 4, 10][..], "x"), (COMMON_NAME, "Ada")][..], "/O=x/CN=Ada", true),
+            (&[(COMMON_NAME, "host/a.example")], "/CN=host/a.example", true),
+            (&[(postal, "8057")], "/2.5.4.17=8057", true),
+            (&[(COMMON_NAME, "x/CN=Ada")], "/CN=x/CN=Ada", false),
+            (&[(COMMON_NAME, "A\nda")], "/CN=Ada", false),
+            (&[], "", false),
+        ] {
+            let name = name(pairs);
+            assert_eq!((one_line(&name), is_plain(&name)), (line.to_owned(), plain));
+            assert!(!is_plain(&name[..name.len() - 1]) && !is_plain(&[&name[..], b"x"].concat()));
+        }
+    }
+
+    #[test]
+    fn a_proxy_has_one_common_name_more() {
+        let user = name(&[(&[0x55, 4, 10], "x"), (COMMON_NAME, "Ada")]);
+        for (longer, wanted) in [
+            (name(&[(&[0x55, 4, 10], "x"), (COMMON_NAME, "Ada"), (COMMON_NAME, "1")]), true),
+            (name(&[(&[0x55, 4, 10], "x"), (COMMON_NAME, "Ada"), (&[0x55, 4, 11], "1")]), false),
+            (name(&[(&[0x55, 4, 10], "x"), (COMMON_NAME, "Bob"), (COMMON_NAME, "1")]), false),
+            (name(&[(&[0x55, 4, 10], "x"), (COMMON_NAME, "Ada"), (COMMON_NAME, "")]), false),
+            (user.clone(), false),
+        ] {
+            assert_eq!(is_extension(&longer, &user), wanted, "{}", one_line(&longer));
+        }
+    }
+
+    #[test]
+    fn numbers_of_identifiers_are_those_of_openssl() {
+        let voms = [0x2b, 6, 1, 4, 1, 0xbe, 0x45, 100, 100, 4];
+        assert_eq!(dotted(&voms), "1.3.6.1.4.1.8005.100.100.4");
+        assert_eq!(dotted(&[0x88, 0x37, 3]), "2.999.3");
+        assert_eq!(dotted(&[]), "0.0");
+    }
 }

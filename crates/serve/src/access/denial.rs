@@ -3,14 +3,27 @@
 use std::fmt;
 use std::io;
 
+use super::x509::{CertificateFault, GroupFault};
+
+const FORBIDDEN: &str = "you may not read this, whether it exists or not";
+
 /// Why a client may not read. It says nothing of the file: neither whether it exists, nor which
 /// rule is for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Denial {
     /// The client has not proved who it is.
-    Unknown(Option<TokenFault>),
-    /// It has, and may not read this.
-    Forbidden,
+    Unknown(Option<ProofFault>),
+    /// It has, and may not read this; why it has not all the groups that it has shown.
+    Forbidden(Option<GroupFault>),
+}
+
+/// Why that by which a client would prove who it is proves nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProofFault {
+    Token(TokenFault),
+    Certificate(CertificateFault),
+    /// A ticket of Kerberos was accepted, and has expired since.
+    TicketExpired,
 }
 
 /// Why a token proves nothing. The words repeat nothing of the token.
@@ -36,8 +49,6 @@ pub enum TokenFault {
     Early,
     /// It came without TLS.
     Exposed,
-    /// It was a ticket of Kerberos, and has expired.
-    TicketExpired,
 }
 
 impl fmt::Display for Denial {
@@ -45,7 +56,18 @@ impl fmt::Display for Denial {
         match self {
             Denial::Unknown(None) => f.write_str("prove who you are to read this"),
             Denial::Unknown(Some(fault)) => write!(f, "prove who you are to read this: {fault}"),
-            Denial::Forbidden => f.write_str("you may not read this, whether it exists or not"),
+            Denial::Forbidden(None) => f.write_str(FORBIDDEN),
+            Denial::Forbidden(Some(fault)) => write!(f, "{FORBIDDEN}: {fault}"),
+        }
+    }
+}
+
+impl fmt::Display for ProofFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ProofFault::Token(fault) => fault.fmt(f),
+            ProofFault::Certificate(fault) => fault.fmt(f),
+            ProofFault::TicketExpired => f.write_str("the Kerberos ticket has expired"),
         }
     }
 }
@@ -73,7 +95,6 @@ impl fmt::Display for TokenFault {
             TokenFault::Audience => "the token is for other servers, by its audience",
             TokenFault::Expired => "the token has expired",
             TokenFault::Early => "the token is not valid yet",
-            TokenFault::TicketExpired => "the Kerberos ticket has expired",
             TokenFault::Exposed => "a token is taken within TLS only (roots://, https://)",
         })
     }

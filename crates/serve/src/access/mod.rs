@@ -13,8 +13,9 @@ mod quotas;
 mod rules;
 mod token;
 mod visitor;
+mod x509;
 
-pub use self::denial::{Denial, TokenFault};
+pub use self::denial::{Denial, ProofFault, TokenFault};
 pub use self::fetch::DocumentFetch;
 pub use self::issuers::{Issuer, IssuerSettings};
 pub use self::keys::KeySet;
@@ -23,3 +24,4 @@ pub use self::quotas::{QuotaReaders, quota_of_files, quota_of_reader};
 pub use self::rules::{AccessRule, AccessRules, ReaderLists};
 pub use self::token::{TOKEN_BYTES_MAX, UncheckedToken};
 pub use self::visitor::{Bearer, Proved, Visitor};
+pub use self::x509::{AskForCertificate, ClientTrust, Judged, ShownChain, X509Settings};

@@ -39,7 +39,7 @@ pub fn quota_of_files(path: &str, bytes_max: u64) -> Result<CacheQuota, String> 
 }
 
 /// A quota of the bytes that a reader brings in: `user:NAME`, `group:ISSUER:/GROUP`,
-/// `subject:ISSUER:NAME` or `principal:NAME@REALM`, as a rule lists them.
+/// `subject:ISSUER:NAME`, `principal:NAME@REALM`, `dn:/NAME` or `voms:/GROUP`, as a rule lists them.
 pub fn quota_of_reader(who: &str, bytes_max: u64) -> CacheQuota {
     CacheQuota { name: who.to_owned(), bytes_max, place: None }
 }
@@ -91,13 +91,22 @@ impl QuotaReaders {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::super::issuers::IssuerSettings;
     use super::super::token::TokenClaims;
     use super::super::visitor::Proved;
+    use super::super::x509::CertificateProof;
     use super::*;
 
-    const LISTS: ReaderLists =
-        ReaderLists { has_tokens: true, has_users: true, has_tickets: true, is_far: true };
+    const LISTS: ReaderLists = ReaderLists {
+        has_tokens: true,
+        has_users: true,
+        has_tickets: true,
+        has_certificates: true,
+        has_voms: true,
+        is_far: true,
+    };
 
     fn issuers() -> Vec<Issuer> {
         let settings = IssuerSettings {
@@ -112,7 +121,8 @@ mod tests {
     #[test]
     fn readers_have_the_quotas_that_name_them() {
         let files = quota_of_files("root://h//store", 1).unwrap();
-        let names = ["user:ada", "group:cms:/cms/uscms", "subject:cms:ada"];
+        let names =
+            ["user:ada", "group:cms:/cms/uscms", "subject:cms:ada", "dn:/CN=Ada", "voms:/cms"];
         let readers = names.map(|name| quota_of_reader(name, 1));
         let quotas = [&[files][..], &readers[..]].concat();
         let issuers = issuers();
@@ -129,6 +139,18 @@ mod tests {
             };
             Proved::Token(Box::new(claims))
         };
+        let certificate = |subject: &str| {
+            let proof = CertificateProof {
+                subject: subject.to_owned(),
+                groups: vec![("/cms".to_owned(), 2000)],
+                group_fault: None,
+                expires: 2000,
+            };
+            let certificate = Some(Arc::new(Ok(proof)));
+            readers.charges(&Visitor { certificate, ..Visitor::default() }, &issuers, 1000)
+        };
+        assert_eq!(certificate("/CN=Ada"), Charges::of([4, 5]));
+        assert_eq!(certificate("/CN=Bob"), Charges::of([5]));
         assert!(charges(Proved::Nothing).is_empty() && charges(Proved::Listed).is_empty());
         assert_eq!(charges(Proved::User("ada".to_owned())), Charges::of([1]));
         assert!(charges(Proved::User("bob".to_owned())).is_empty());

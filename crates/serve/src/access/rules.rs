@@ -1,5 +1,7 @@
 //! Rules about who may read which files: a list, of which the first for a file counts.
 
+use remote::credentials::x509;
+
 use super::denial::Denial;
 use super::issuers::Issuer;
 use super::place::{PlacePattern, ServedPlace};
@@ -11,7 +13,7 @@ pub struct AccessRule {
     /// The files: `root://*.cern.ch//store` of a proxy, `/store` of a folder.
     pub path: String,
     /// Who may read them: `anyone`, `token`, `user:NAME`, `scope:ISSUER`, `group:ISSUER:/GROUP`,
-    /// `subject:ISSUER:NAME`, `principal:NAME@REALM`, `realm:REALM`.
+    /// `subject:ISSUER:NAME`, `principal:NAME@REALM`, `realm:REALM`, `dn:/NAME`, `voms:/GROUP`.
     pub read: Vec<String>,
 }
 
@@ -32,6 +34,10 @@ pub enum MayRead {
     Principal(String),
     /// Who has a ticket of Kerberos, and is of this realm.
     Realm(String),
+    /// Whose certificate has this name.
+    Certificate(String),
+    /// Whose proxy has this group or role of VOMS.
+    VomsGroup(String),
 }
 
 /// One rule.
@@ -56,6 +62,9 @@ pub struct ReaderLists {
     pub has_users: bool,
     /// The server takes tickets of Kerberos.
     pub has_tickets: bool,
+    /// Certificates of clients are accepted, and groups of VOMS.
+    pub has_certificates: bool,
+    pub has_voms: bool,
     /// The files are those of a proxy.
     pub is_far: bool,
 }
@@ -71,7 +80,8 @@ impl AccessRules {
         issuers: &[Issuer],
         lists: ReaderLists,
     ) -> Result<Self, String> {
-        if written.is_empty() && issuers.is_empty() && !lists.has_tickets {
+        let has_proofs = lists.has_tickets || lists.has_certificates;
+        if written.is_empty() && issuers.is_empty() && !has_proofs {
             let ReaderLists { has_tokens, has_users, .. } = lists;
             let listed = [(has_tokens, MayRead::Listed), (has_users, MayRead::Users)];
             let mut readers: Vec<MayRead> =
@@ -82,8 +92,12 @@ impl AccessRules {
             return Ok(AccessRules { rules: Vec::new(), of_all: Some(readers) });
         }
         if written.is_empty() {
-            let proofs = if issuers.is_empty() { "tickets" } else { "tokens of an issuer" };
-            return Err(format!("no rule names the files that {proofs} are for"));
+            let whom = match (issuers.is_empty(), lists.has_certificates) {
+                (false, _) => "tokens of an issuer",
+                (true, true) => "certificates of clients",
+                (true, false) => "tickets of clients",
+            };
+            return Err(format!("no rule names the files that {whom} are for"));
         }
         let mut rules: Vec<Rule> = Vec::new();
         for one in written {
@@ -154,7 +168,8 @@ impl MayRead {
         let unknown = || {
             format!(
                 "{text:?} is nobody; there are anyone, token, users, user:NAME, scope:ISSUER, \
-                 group:ISSUER:/GROUP, subject:ISSUER:NAME, principal:NAME@REALM and realm:REALM"
+                 group:ISSUER:/GROUP, subject:ISSUER:NAME, principal:NAME@REALM, realm:REALM, \
+                 dn:/NAME and voms:/GROUP"
             )
         };
         let issuer = |name: &str| {
@@ -195,6 +210,19 @@ impl MayRead {
             Some(("realm", realm)) if !realm.is_empty() && !realm.contains('@') => {
                 of_tickets(MayRead::Realm(realm.to_owned()))
             }
+            Some(("dn", name)) if name.starts_with('/') && name.contains('=') => {
+                match lists.has_certificates {
+                    true => Ok(MayRead::Certificate(x509::comparable(name))),
+                    false => Err(format!("{text:?}, and there is no table \"x509\"")),
+                }
+            }
+            Some(("voms", group)) if group.len() > 1 && group.starts_with('/') => {
+                match (lists.has_certificates, lists.has_voms) {
+                    (false, _) => Err(format!("{text:?}, and there is no table \"x509\"")),
+                    (true, false) => Err(format!("{text:?}, and the folder vomsdir is not there")),
+                    (true, true) => Ok(MayRead::VomsGroup(x509::plain_group(group).to_owned())),
+                }
+            }
             _ => Err(unknown()),
         }
     }
@@ -227,6 +255,13 @@ impl MayRead {
                 .ticket(now)
                 .and_then(|client| client.principal.rsplit_once('@'))
                 .is_some_and(|(_, of)| of == realm),
+            MayRead::Certificate(name) => {
+                let proof = visitor.certificate(now);
+                proof.is_some_and(|proof| x509::comparable(&proof.subject) == *name)
+            }
+            MayRead::VomsGroup(name) => {
+                visitor.certificate(now).is_some_and(|proof| proof.has_group(name, now))
+            }
         }
     }
 }
@@ -238,18 +273,35 @@ fn is_principal(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use remote::address::Address;
     use remote::credentials::KerberosClient;
 
-    use super::super::denial::TokenFault;
+    use super::super::denial::{ProofFault, TokenFault};
     use super::super::issuers::IssuerSettings;
     use super::super::place::PathParts;
     use super::super::token::TokenClaims;
+    use super::super::x509::{CertificateFault, CertificateProof, GroupFault};
     use super::*;
 
     const NOW: u64 = 1_800_000_000;
-    const ALL: ReaderLists =
-        ReaderLists { has_tokens: true, has_users: true, has_tickets: true, is_far: true };
+    const ALL: ReaderLists = ReaderLists {
+        has_tokens: true,
+        has_users: true,
+        has_tickets: true,
+        has_certificates: true,
+        has_voms: true,
+        is_far: true,
+    };
+    const NONE: ReaderLists = ReaderLists {
+        has_tokens: false,
+        has_users: false,
+        has_tickets: false,
+        has_certificates: false,
+        has_voms: false,
+        is_far: true,
+    };
 
     fn issuer(name: &str, base: &[&str]) -> Issuer {
         let settings = IssuerSettings {
@@ -328,14 +380,14 @@ mod tests {
                 let wanted = match (may[number], number) {
                     (true, _) => Ok(()),
                     (false, 0) => Err(Denial::Unknown(None)),
-                    (false, _) => Err(Denial::Forbidden),
+                    (false, _) => Err(Denial::Forbidden(None)),
                 };
                 assert_eq!(decided, wanted, "{place:?} {number}");
             }
             // A moment later all tokens have expired.
             let late = rules.decide(&all, &place, &issuers, NOW + 1);
             let of_nobody = rules.decide(&nobody, &place, &issuers, NOW);
-            let expired = Denial::Unknown(Some(TokenFault::Expired));
+            let expired = Denial::Unknown(Some(ProofFault::Token(TokenFault::Expired)));
             assert_eq!(late, of_nobody.map_err(|_| expired), "{place:?}");
         }
     }
@@ -350,8 +402,8 @@ mod tests {
                 KerberosClient { principal: principal.to_owned(), expires: NOW - 1 + left };
             Visitor { proved: Proved::Ticket(client), ..Visitor::default() }
         };
-        let expired = Err(Denial::Unknown(Some(TokenFault::TicketExpired)));
-        let forbidden = Err(Denial::Forbidden);
+        let expired = Err(Denial::Unknown(Some(ProofFault::TicketExpired)));
+        let forbidden = Err(Denial::Forbidden(None));
         for (visitor, of_name, of_realm) in [
             (owner("ada@A", 2), Ok(()), Ok(())),
             (owner("ada@A", 1), expired.clone(), expired.clone()),
@@ -370,10 +422,9 @@ mod tests {
 
     #[test]
     fn without_rules_the_lists_decide() {
-        let none = ReaderLists { is_far: true, ..ReaderLists::default() };
-        let open = AccessRules::new(&[], &[], none).unwrap();
+        let open = AccessRules::new(&[], &[], NONE).unwrap();
         assert!(open.are_open() && open.has_public() && !open.are_written());
-        let of_users = ReaderLists { has_users: true, ..none };
+        let of_users = ReaderLists { has_users: true, ..NONE };
         let listed = AccessRules::new(&[], &[], of_users).unwrap();
         assert!(!listed.are_open() && !listed.has_public() && !listed.are_written());
         for place in [ServedPlace::Figures, far("root://h//f"), ServedPlace::of_folder(b"/f")] {
@@ -397,6 +448,10 @@ mod tests {
             (&[("*", &["principal:ada"])], "is nobody"),
             (&[("*", &["principal:@A"])], "is nobody"),
             (&[("*", &["realm:ada@A"])], "is nobody"),
+            (&[("*", &["dn:Ada"])], "is nobody"),
+            (&[("*", &["dn:/Ada"])], "is nobody"),
+            (&[("*", &["voms:cms"])], "is nobody"),
+            (&[("*", &["voms:/"])], "is nobody"),
             (&[("root://a*b", &[])], "a * stands alone"),
             (&[("root://h//a/*", &[])], "for a folder"),
             (&[("https://h/a%2Fb", &[])], "its plain name"),
@@ -405,14 +460,55 @@ mod tests {
             let error = AccessRules::new(&rules(written), &issuers, ALL).unwrap_err();
             assert!(error.contains(why), "{written:?}: {error}");
         }
-        let none = ReaderLists { is_far: true, ..ReaderLists::default() };
         for who in ["token", "users", "user:ada"] {
-            let error = AccessRules::new(&rules(&[("*", &[who])]), &issuers, none).unwrap_err();
+            let error = AccessRules::new(&rules(&[("*", &[who])]), &issuers, NONE).unwrap_err();
             assert!(error.contains("there is no list"), "{error}");
         }
         for who in ["principal:ada@A", "realm:A"] {
-            let error = AccessRules::new(&rules(&[("*", &[who])]), &issuers, none).unwrap_err();
+            let error = AccessRules::new(&rules(&[("*", &[who])]), &issuers, NONE).unwrap_err();
             assert!(error.contains("no table [kerberos]"), "{error}");
         }
+        let without = ReaderLists { has_certificates: false, ..ALL };
+        let no_voms = ReaderLists { has_voms: false, ..ALL };
+        for (who, lists, why) in [
+            ("dn:/CN=Ada", without, "no table"),
+            ("voms:/cms", without, "no table"),
+            ("voms:/cms", no_voms, "vomsdir is not there"),
+        ] {
+            let error = AccessRules::new(&rules(&[("*", &[who])]), &issuers, lists).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
+        assert!(AccessRules::new(&rules(&[("*", &["dn:/CN=Ada"])]), &issuers, no_voms).is_ok());
+        assert!(AccessRules::new(&[], &[], no_voms).unwrap_err().contains("certificates of"));
+    }
+
+    #[test]
+    fn certificates_and_groups_are_readers_until_they_end() {
+        let written: &[(&str, &[&str])] = &[
+            ("root://h//dn", &["dn:/O=x/Email=a@x/CN=Ada"]),
+            ("root://h//cms", &["voms:/cms/Role=NULL"]),
+            ("root://h//role", &["voms:/cms/Role=p"]),
+        ];
+        let rules = AccessRules::new(&rules(written), &[], ALL).unwrap();
+        let proof = CertificateProof {
+            subject: "/O=x/emailAddress=a@x/CN=Ada".to_owned(),
+            groups: vec![("/cms".to_owned(), NOW + 1), ("/cms/Role=p".to_owned(), NOW + 1)],
+            group_fault: None,
+            expires: NOW + 2,
+        };
+        let certificate = Some(Arc::new(Ok(proof)));
+        let ada = Visitor { certificate, ..Visitor::default() };
+        let decide = |folder: &str, now| {
+            rules.decide(&ada, &far(&format!("root://h//{folder}/f")), &[], now)
+        };
+        for folder in ["cms", "role"] {
+            assert_eq!(decide(folder, NOW), Ok(()));
+            let over = Err(Denial::Forbidden(Some(GroupFault::Expired)));
+            assert_eq!(decide(folder, NOW + 1), over);
+        }
+        assert_eq!(decide("dn", NOW + 1), Ok(()));
+        assert_eq!(decide("other", NOW), Err(Denial::Forbidden(None)));
+        let expired = ProofFault::Certificate(CertificateFault::Expired);
+        assert_eq!(decide("dn", NOW + 2), Err(Denial::Unknown(Some(expired))));
     }
 }

@@ -1,26 +1,31 @@
 //! The identity that a client has proved, for one request.
 
 use std::fmt;
+use std::sync::Arc;
 
 use remote::credentials::KerberosClient;
 use secrecy::SecretString;
 use sha2::{Digest, Sha256};
 
-use super::denial::{Denial, TokenFault};
+use super::denial::{Denial, ProofFault, TokenFault};
 use super::token::TokenClaims;
+use super::x509::{self, CertificateProof, Judged};
 
-/// A client as rules see it.
-#[derive(Debug, Default)]
+/// A client as rules see it: it may read all files that one of its proofs is for.
+#[derive(Debug, Clone, Default)]
 pub struct Visitor {
+    /// By a token, a password or a ticket.
     pub proved: Proved,
     /// Why its token proves nothing.
     pub fault: Option<TokenFault>,
     /// The token that it has sent within TLS, for origins that decide by themselves.
     pub bearer: Option<Bearer>,
+    /// The certificates of its connection.
+    pub certificate: Option<Arc<Judged>>,
 }
 
-/// The identity that a client has proved.
-#[derive(Debug, Default)]
+/// The identity that a client has proved by a token, a password or a ticket.
+#[derive(Debug, Clone, Default)]
 pub enum Proved {
     #[default]
     Nothing,
@@ -64,24 +69,39 @@ impl Visitor {
         }
     }
 
+    /// Who it is by its certificates, if these count now.
+    pub fn certificate(&self, now: u64) -> Option<&CertificateProof> {
+        x509::proof(self.certificate.as_ref(), now)
+    }
+
     /// Whether it has proved who it is, and the proof still counts.
     pub fn is_known(&self, now: u64) -> bool {
-        match &self.proved {
+        let is_proved = match &self.proved {
             Proved::Nothing => false,
             Proved::Listed | Proved::User(_) => true,
             Proved::Token(_) => self.token(now).is_some(),
             Proved::Ticket(_) => self.ticket(now).is_some(),
-        }
+        };
+        is_proved || self.certificate(now).is_some()
+    }
+
+    /// Why its token, its ticket or its certificate proves nothing.
+    pub fn fault(&self, now: u64) -> Option<ProofFault> {
+        let of_login = match &self.proved {
+            Proved::Ticket(_) => Some(ProofFault::TicketExpired),
+            Proved::Token(_) => Some(ProofFault::Token(TokenFault::Expired)),
+            _ => self.fault.map(ProofFault::Token),
+        };
+        let of_certificate = || x509::fault(self.certificate.as_ref(), now);
+        of_login.or_else(|| of_certificate().map(ProofFault::Certificate))
     }
 
     /// Why it may not read something.
     pub fn denial(&self, now: u64) -> Denial {
-        match &self.proved {
-            _ if self.is_known(now) => Denial::Forbidden,
-            Proved::Token(_) => Denial::Unknown(Some(TokenFault::Expired)),
-            Proved::Ticket(_) => Denial::Unknown(Some(TokenFault::TicketExpired)),
-            _ => Denial::Unknown(self.fault),
+        if !self.is_known(now) {
+            return Denial::Unknown(self.fault(now));
         }
+        Denial::Forbidden(self.certificate(now).and_then(|proof| proof.fault_of_groups(now)))
     }
 }
 

@@ -86,7 +86,7 @@ impl FarFiles {
 /// The refusal of an origin, as this proxy's own.
 fn denied(visitor: &Visitor) -> io::Error {
     let denial = match &visitor.bearer {
-        Some(_) => Denial::Forbidden,
+        Some(_) => Denial::Forbidden(None),
         None => visitor.denial(seconds_since_1970()),
     };
     io::Error::new(io::ErrorKind::PermissionDenied, denial)

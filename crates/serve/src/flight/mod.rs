@@ -34,6 +34,7 @@ use crate::clients::Client;
 use crate::guard::Guard;
 use crate::guest::Guest;
 use crate::neighbours::names_this_machine;
+use crate::peer::Peer;
 use crate::select::{Answer, Answering, Selector};
 use crate::stream::Stream;
 
@@ -59,8 +60,7 @@ const ACTIONS: [(&str, Operation, &str); 2] = [
 pub struct FlightContent {
     pub selector: Selector,
     pub guard: Guard,
-    /// Whether the connection is within TLS.
-    pub is_encrypted: bool,
+    pub peer: Peer,
 }
 
 /// Serves one connection until it ends.
@@ -132,9 +132,9 @@ impl Flights {
     /// # Errors
     /// `Unauthenticated` for a client that may read nothing.
     async fn guest<T>(&self, request: &Request<T>) -> Result<Guest, Status> {
-        let FlightContent { guard, is_encrypted, .. } = &*self.content;
+        let FlightContent { guard, peer, .. } = &*self.content;
         let headers = request.metadata().clone().into_headers();
-        let visitor = Arc::new(guard.visitor(&headers, *is_encrypted).await);
+        let visitor = Arc::new(guard.visitor(&headers, peer).await);
         let guest = Guest::new(self.client.clone(), visitor, guard.clone());
         match guard.has_public() || guard.knows(&guest.visitor) {
             true => Ok(guest),

@@ -26,6 +26,6 @@ pub fn status_of(error: &remote::Error) -> Status {
 pub fn denied(denial: &Denial) -> Status {
     match denial {
         Denial::Unknown(_) => Status::unauthenticated(denial.to_string()),
-        Denial::Forbidden => Status::permission_denied(denial.to_string()),
+        Denial::Forbidden(_) => Status::permission_denied(denial.to_string()),
     }
 }

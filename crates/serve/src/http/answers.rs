@@ -50,21 +50,19 @@ pub fn set(headers: &mut HeaderMap, name: header::HeaderName, value: &str) {
 /// The answer to who may not read something.
 pub fn denied(serving: &Arc<Serving>, denial: &Denial) -> Answer {
     let fault = match denial {
-        Denial::Forbidden => {
+        Denial::Forbidden(_) => {
             return text_answer(serving, StatusCode::FORBIDDEN, format!("{denial}\n").into());
         }
         Denial::Unknown(fault) => *fault,
     };
-    let challenges = serving.guard.challenges(fault);
-    if challenges.is_empty() {
-        // Nothing is proved over HTTP here.
+    if !serving.guard.has_http_proofs() {
         return plain(serving, StatusCode::FORBIDDEN, "to be read by root://, with a ticket\n");
     }
-    if !serving.is_encrypted {
+    if !serving.peer.is_encrypted {
         return plain(serving, StatusCode::FORBIDDEN, "to be read by https\n");
     }
     let mut answer = text_answer(serving, StatusCode::UNAUTHORIZED, format!("{denial}\n").into());
-    for challenge in challenges {
+    for challenge in serving.guard.challenges(fault) {
         if let Ok(value) = HeaderValue::from_str(&challenge) {
             answer.headers_mut().append(header::WWW_AUTHENTICATE, value);
         }

@@ -21,6 +21,7 @@ use crate::clients::Client;
 use crate::files::Files;
 use crate::folder::{FolderFile, Fragment};
 use crate::guard::Guard;
+use crate::peer::Peer;
 use crate::select::Answer;
 
 /// Bytes made at a time where there is room for them; one answer holds as many in memory.
@@ -86,8 +87,7 @@ pub struct Serving {
     /// Whether entries are selected here.
     pub selects: bool,
     pub guard: Guard,
-    /// Whether the connection is within TLS.
-    pub is_encrypted: bool,
+    pub peer: Peer,
 }
 
 impl Serving {

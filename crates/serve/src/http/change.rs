@@ -52,7 +52,7 @@ pub async fn answer(serving: &Arc<Serving>, guest: &Guest, request: Request<Inco
     let Ok(files) = files.folder() else {
         return plain(serving, StatusCode::METHOD_NOT_ALLOWED, "nothing can be changed here\n");
     };
-    if let Some((status, text)) = unsuitable(&request, serving.is_encrypted) {
+    if let Some((status, text)) = unsuitable(&request, serving.peer.is_encrypted) {
         return plain(serving, status, text);
     }
     // Where nothing can be seen the change itself says why it cannot be made.

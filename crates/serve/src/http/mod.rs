@@ -48,6 +48,7 @@ use crate::guard::Guard;
 use crate::guest::Guest;
 use crate::limits::HTTP_FIELDS;
 use crate::neighbours::names_this_machine;
+use crate::peer::Peer;
 use crate::select::Selector;
 
 /// The format of the figures, which Prometheus requests by this name.
@@ -61,8 +62,7 @@ pub struct HttpContent {
     /// `None` where no entries are selected.
     pub selector: Option<Selector>,
     pub guard: Guard,
-    /// Whether the connection is within TLS.
-    pub is_encrypted: bool,
+    pub peer: Peer,
 }
 
 /// Serves one connection until it ends.
@@ -73,10 +73,10 @@ pub async fn serve(
     here: SocketAddr,
 ) {
     let buffer_bytes = client.limits().request_bytes.max(BUFFER_BYTES_MIN);
-    let HttpContent { files, selector, guard, is_encrypted } = content;
+    let HttpContent { files, selector, guard, peer } = content;
     let selects = selector.is_some();
     let requests = Requests::default();
-    let serving = Arc::new(Serving { files, client, requests, selects, guard, is_encrypted });
+    let serving = Arc::new(Serving { files, client, requests, selects, guard, peer });
     let followed = serving.clone();
     let stream = InspectReader::new(stream, move |bytes: &[u8]| followed.requests.follow(bytes));
     let service = service_fn(move |request: Request<_>| {
@@ -148,8 +148,8 @@ fn may_change(serving: &Serving) -> bool {
 
 /// The client of a request.
 async fn guest(serving: &Arc<Serving>, headers: &HeaderMap) -> Guest {
-    let Serving { guard, client, is_encrypted, .. } = &**serving;
-    let visitor = Arc::new(guard.visitor(headers, *is_encrypted).await);
+    let Serving { guard, client, peer, .. } = &**serving;
+    let visitor = Arc::new(guard.visitor(headers, peer).await);
     Guest::new(client.clone(), visitor, guard.clone())
 }
 
@@ -214,7 +214,7 @@ async fn answer<B>(serving: &Arc<Serving>, guest: &Guest, request: &Request<B>) 
     if let Some(node) = opened.as_ref().err().and_then(SentElsewhere::of) {
         let text = "another node of the cluster serves this file\n";
         let mut answer = plain(StatusCode::TEMPORARY_REDIRECT, text);
-        let there = node.location(serving.is_encrypted, written);
+        let there = node.location(serving.peer.is_encrypted, written);
         set(answer.headers_mut(), header::LOCATION, &there);
         return answer;
     }

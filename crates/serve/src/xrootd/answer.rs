@@ -26,6 +26,7 @@ use crate::cluster::SentElsewhere;
 use crate::far::known;
 use crate::files::{Files, Name, Opened, path_of};
 use crate::folder::{Stat, WriteMode};
+use crate::gsi::GsiStep;
 
 /// The outcome of work away from the connection.
 #[derive(Debug)]
@@ -66,6 +67,10 @@ pub enum Outcome {
     LoggedIn {
         tag: Tag,
         visitor: Result<Visitor, String>,
+    },
+    Gsi {
+        tag: Tag,
+        step: Result<GsiStep, String>,
     },
 }
 
@@ -247,6 +252,7 @@ impl Connection {
         match outcome {
             Outcome::Read(step) => return self.finish_step(step),
             Outcome::LoggedIn { tag, visitor } => self.finish_login(tag, visitor),
+            Outcome::Gsi { tag, step } => self.finish_gsi(tag, step),
             Outcome::Changed { tag, found } => self.finish_change(tag, found),
             Outcome::Elsewhere { tag, is_move, found } => {
                 self.finish_elsewhere(tag, is_move, found);

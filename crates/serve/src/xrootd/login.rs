@@ -13,24 +13,29 @@ use super::Connection;
 use super::answer::Outcome;
 use super::asking::Asking;
 use crate::access::Visitor;
+use crate::gsi::GSI;
 use crate::guard::Guard;
+use crate::peer::Peer;
 
 impl Connection {
     pub(super) fn asking(&self) -> Asking {
-        let Connection { guard, client, visitor, is_encrypted, .. } = self;
+        let Connection { guard, client, visitor, peer, .. } = self;
         let guard = guard.clone();
         let client = client.clone();
         let visitor = visitor.clone();
-        Asking { guard, client, visitor, is_encrypted: *is_encrypted }
+        Asking { guard, client, visitor, peer: peer.clone() }
     }
 
     /// Starts to find out who a client is.
     pub(super) fn take_up_login(&mut self, tag: Tag, auth: &Auth) {
+        if auth.protocol == GSI {
+            return self.take_up_gsi(tag, auth.credential.clone());
+        }
         let auth = auth.clone();
         let guard = self.guard.clone();
-        let is_encrypted = self.is_encrypted;
+        let peer = self.peer.clone();
         self.work.spawn(async move {
-            let visitor = visitor_of_login(&guard, &auth, is_encrypted).await;
+            let visitor = visitor_of_login(&guard, &auth, &peer).await;
             Outcome::LoggedIn { tag, visitor }
         });
     }
@@ -52,17 +57,13 @@ impl Connection {
 }
 
 /// Who a client is that logs in so. A token that is malformed is none.
-async fn visitor_of_login(
-    guard: &Guard,
-    auth: &Auth,
-    is_encrypted: bool,
-) -> Result<Visitor, String> {
+async fn visitor_of_login(guard: &Guard, auth: &Auth, peer: &Peer) -> Result<Visitor, String> {
     if &auth.protocol == b"krb5" {
         let request = krb5::request_of(&auth.credential).map_err(|error| error.to_string())?;
-        return guard.visitor_of_ticket(Bytes::copy_from_slice(request)).await;
+        return guard.visitor_of_ticket(Bytes::copy_from_slice(request), peer).await;
     }
     Ok(match token_of(&auth.credential) {
-        Ok(token) => guard.visitor_of_token(token.expose_secret(), is_encrypted).await,
-        Err(_) => Visitor::default(),
+        Ok(token) => guard.visitor_of_token(token.expose_secret(), peer).await,
+        Err(_) => guard.visitor_of_peer(peer).await,
     })
 }

@@ -9,6 +9,7 @@
 mod answer;
 mod asking;
 mod elsewhere;
+mod gsi;
 mod incoming;
 mod lane;
 mod login;
@@ -43,7 +44,9 @@ use self::write::WriteRoom;
 use super::files::{Files, Opened};
 use crate::access::Visitor;
 use crate::clients::Client;
+use crate::gsi::GsiLogin;
 use crate::guard::Guard;
+use crate::peer::Peer;
 use crate::stream::{Preceded, Stream};
 
 /// Parts of answers that are read at the same time for one connection.
@@ -121,7 +124,8 @@ struct Connection {
     client: Arc<Client>,
     /// Who the client has proved to be at its login.
     visitor: Arc<Visitor>,
-    is_encrypted: bool,
+    peer: Peer,
+    gsi: GsiLogin,
     address: SocketAddr,
     /// The bytes behind the request for TLS, which begins there.
     tls: Option<Bytes>,
@@ -157,7 +161,7 @@ impl Connection {
             config.write_bytes_max = u32::try_from(limits.write_bytes).unwrap_or(u32::MAX);
         }
         config.redirects_changes = files.are_far();
-        config.tls = match (guard.has_tls(), guard.has_public()) {
+        config.tls = match (guard.has_tls(), guard.has_public() || guard.has_plain_logins()) {
             (false, _) => ServedTls::None,
             (true, true) => ServedTls::Offered,
             (true, false) => ServedTls::Demanded,
@@ -172,7 +176,8 @@ impl Connection {
             guard,
             client,
             visitor: Arc::default(),
-            is_encrypted: false,
+            peer: Peer::default(),
+            gsi: GsiLogin::default(),
             address,
             tls: None,
             opened: Slots::default(),
@@ -213,8 +218,9 @@ impl Connection {
             if let Some(rest) = self.tls.take() {
                 self.unsent.send_all(&mut sink).await?;
                 let stream = Preceded { rest, stream: source.unsplit(sink) };
-                (source, sink) = tokio::io::split(self.guard.within(stream).await?);
-                self.is_encrypted = true;
+                let (stream, peer) = self.guard.within(stream).await?;
+                (source, sink) = tokio::io::split(stream);
+                self.peer = peer;
             }
             let may_take = self.server.wants_bytes()
                 && !self.waits_for_room()

@@ -8,25 +8,44 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use farroot_serve::Server;
+use rustls::client::ResolvesClientCert;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use rustls::sign::CertifiedKey;
+use rustls::{ClientConfig, ClientConnection, RootCertStore, SignatureScheme, StreamOwned};
+use xrootd::auth::gsi::GsiCredential;
 use xrootd::auth::{Credential, Method};
 use xrootd::client::{Answer, Client, ClientConfig as XrootdConfig, Event, FileId, RequestId, Tls};
 use xrootd::error::{ErrorCode, RequestError};
 use xrootd::message::open::OpenOptions;
 use xrootd::profile::{Profile, Start};
 
+use super::grid::Identity;
+
 type Encrypted = StreamOwned<ClientConnection, TcpStream>;
 
-fn trusting(certificate: &str) -> Arc<ClientConfig> {
+/// A client that shows this, whatever authorities a server names.
+#[derive(Debug)]
+struct Shows(Option<Arc<CertifiedKey>>);
+
+impl ResolvesClientCert for Shows {
+    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        self.0.clone()
+    }
+
+    fn has_certs(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+fn trusting(certificate: &str, shown: Option<&Identity>) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()).unwrap();
     let config = ClientConfig::builder_with_provider(remote::source::tls::provider())
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_root_certificates(roots)
-        .with_no_client_auth();
+        .with_client_cert_resolver(Arc::new(Shows(shown.map(Identity::for_tls))));
     Arc::new(config)
 }
 
@@ -36,9 +55,9 @@ fn connected(server: &Server) -> TcpStream {
     stream
 }
 
-fn within(stream: TcpStream, certificate: &str) -> Encrypted {
+fn within(stream: TcpStream, certificate: &str, shown: Option<&Identity>) -> Encrypted {
     let name = ServerName::try_from("localhost").unwrap();
-    StreamOwned::new(ClientConnection::new(trusting(certificate), name).unwrap(), stream)
+    StreamOwned::new(ClientConnection::new(trusting(certificate, shown), name).unwrap(), stream)
 }
 
 /// An answer of HTTP.
@@ -55,7 +74,12 @@ pub struct HttpClient<S>(S);
 
 impl HttpClient<Encrypted> {
     pub fn new(server: &Server, certificate: &str) -> Self {
-        HttpClient(within(connected(server), certificate))
+        HttpClient::showing(server, certificate, None)
+    }
+
+    /// With certificates of the client.
+    pub fn showing(server: &Server, certificate: &str, shown: Option<&Identity>) -> Self {
+        HttpClient(within(connected(server), certificate, shown))
     }
 }
 
@@ -117,6 +141,8 @@ pub struct Session {
     line: Line,
     certificate: String,
     token: Option<String>,
+    shown: Option<Identity>,
+    gsi: Option<Box<GsiCredential>>,
     start: Instant,
     data: BTreeMap<RequestId, Vec<u8>>,
     done: BTreeMap<RequestId, Result<Option<Answer>, RequestError>>,
@@ -131,6 +157,23 @@ impl Session {
         Self::with(server, config, certificate, token)
     }
 
+    /// The same with certificates of the client.
+    pub fn showing(
+        server: &Server,
+        certificate: &str,
+        token: Option<&str>,
+        shown: Option<&Identity>,
+    ) -> Self {
+        Session { shown: shown.cloned(), ..Session::new(server, certificate, token) }
+    }
+
+    /// Without TLS, with a login by gsi.
+    pub fn by_gsi(server: &Server, credential: Box<GsiCredential>) -> Self {
+        let mut config = XrootdConfig::new("me", "test", 1);
+        config.authentication.insert(0, Method::Gsi);
+        Session { gsi: Some(credential), ..Self::with(server, config, "", None) }
+    }
+
     /// Without TLS.
     pub fn plain(server: &Server) -> Self {
         Self::with(server, XrootdConfig::new("me", "test", 1), "", None)
@@ -142,6 +185,8 @@ impl Session {
             line: Line::Plain(connected(server)),
             certificate: certificate.to_owned(),
             token: token.map(str::to_owned),
+            shown: None,
+            gsi: None,
             start: Instant::now(),
             data: BTreeMap::new(),
             done: BTreeMap::new(),
@@ -161,7 +206,8 @@ impl Session {
         self.ask(|client, now| client.open(now, path, OpenOptions::FOR_READING))
     }
 
-    fn exchange(&mut self) {
+    /// Sends and receives; whether the server is still there.
+    fn exchange(&mut self) -> bool {
         while let Some(bytes) = self.client.poll_transmit(self.now()) {
             match &mut self.line {
                 Line::Plain(stream) => stream.write_all(&bytes).unwrap(),
@@ -175,9 +221,9 @@ impl Session {
             Line::Encrypted(stream) => stream.read(&mut buffer).unwrap(),
             Line::None => unreachable!(),
         };
-        assert!(count > 0, "the server hung up");
         buffer.truncate(count);
         self.client.handle_bytes(self.now(), Bytes::from(buffer)).unwrap();
+        count > 0
     }
 
     fn take(&mut self, event: Event) {
@@ -187,8 +233,16 @@ impl Session {
                 let Line::Plain(stream) = std::mem::replace(&mut self.line, Line::None) else {
                     panic!("TLS twice")
                 };
-                self.line = Line::Encrypted(Box::new(within(stream, &self.certificate)));
+                let stream = within(stream, &self.certificate, self.shown.as_ref());
+                self.line = Line::Encrypted(Box::new(stream));
             }
+            Event::CredentialWanted { method: Method::Gsi, .. } => match self.gsi.take() {
+                Some(credential) => {
+                    let credential = Credential::Gsi(credential);
+                    self.ask(|client, now| client.provide(now, credential));
+                }
+                None => self.ask(|client, now| client.lack(now, &Method::Gsi, "none".to_owned())),
+            },
             Event::CredentialWanted { method, .. } => match self.token.clone() {
                 Some(token) => {
                     let credential = Credential::Ztn(token.into());
@@ -221,8 +275,21 @@ impl Session {
             if let Some(outcome) = self.done.get(&request) {
                 return outcome.clone();
             }
-            self.exchange();
+            assert!(self.exchange(), "the server hung up");
         }
+    }
+
+    /// Whether the server does not let the client log in, and hangs up.
+    pub fn is_locked_out(&mut self) -> bool {
+        while self.done.is_empty() {
+            while let Some(event) = self.client.poll_event() {
+                self.take(event);
+            }
+            if self.done.is_empty() && !self.exchange() {
+                return true;
+            }
+        }
+        self.done.values().all(Result::is_err)
     }
 
     /// The code of its refusal; `None` where it is not refused.

@@ -8,19 +8,22 @@ use xrootd::message::dirlist::DirlistOptions;
 use xrootd::message::locate::LocateOptions;
 
 use super::clients::{HttpClient, Session, bearer};
+use super::grid::Identity;
 use super::tokens::{changed, claims, now};
 use super::{FOLDERS, SCI, Site, WLCG, content};
 
 /// A client, and the folders whose files it may read.
-struct Person {
-    name: &'static str,
-    header: String,
+pub struct Person {
+    pub name: &'static str,
+    pub header: String,
     /// Its token for XRootD; `None` as nobody.
-    token: Option<String>,
-    speaks_xrootd: bool,
+    pub token: Option<String>,
+    /// Its certificates.
+    pub shown: Option<Identity>,
+    pub speaks_xrootd: bool,
     /// It has proved who it is.
-    is_known: bool,
-    may: &'static [&'static str],
+    pub is_known: bool,
+    pub may: &'static [&'static str],
 }
 
 fn people(site: &Site) -> Vec<Person> {
@@ -28,6 +31,7 @@ fn people(site: &Site) -> Vec<Person> {
         name,
         header: bearer(&token),
         token: Some(token),
+        shown: None,
         speaks_xrootd: true,
         is_known,
         may,
@@ -46,6 +50,7 @@ fn people(site: &Site) -> Vec<Person> {
             name: "nobody",
             header: String::new(),
             token: None,
+            shown: None,
             speaks_xrootd: true,
             is_known: false,
             may: &["pub"],
@@ -75,6 +80,7 @@ fn people(site: &Site) -> Vec<Person> {
             // ada:marker-password
             header: "Authorization: Basic YWRhOm1hcmtlci1wYXNzd29yZA==\r\n".to_owned(),
             token: None,
+            shown: None,
             speaks_xrootd: false,
             is_known: true,
             may: &["pub", "users"],
@@ -84,10 +90,10 @@ fn people(site: &Site) -> Vec<Person> {
 
 /// One cell: a client, a file, and whether it is there.
 #[derive(Clone, Copy)]
-struct Cell {
-    person: usize,
-    folder: &'static str,
-    exists: bool,
+pub struct Cell {
+    pub person: usize,
+    pub folder: &'static str,
+    pub exists: bool,
 }
 
 impl Cell {
@@ -178,7 +184,8 @@ fn over_xrootd(site: &Site, session: &mut Session, cell: Cell, person: &Person) 
     7
 }
 
-fn pass(
+/// Every operation of these cells. Each client has one connection of each protocol.
+pub fn pass(
     site: &Site,
     proxy: &Server,
     people: &[Person],
@@ -186,10 +193,11 @@ fn pass(
 ) -> usize {
     let mut over = Vec::new();
     for person in people {
-        let http = HttpClient::new(proxy, &site.certificate);
-        let session = person
-            .speaks_xrootd
-            .then(|| Session::new(proxy, &site.certificate, person.token.as_deref()));
+        let shown = person.shown.as_ref();
+        let http = HttpClient::showing(proxy, &site.certificate, shown);
+        let token = person.token.as_deref();
+        let session =
+            person.speaks_xrootd.then(|| Session::showing(proxy, &site.certificate, token, shown));
         over.push((http, session));
     }
     let mut count = 0;

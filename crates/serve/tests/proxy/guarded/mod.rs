@@ -1,12 +1,17 @@
 //! A proxy with rules: who may read what, over both protocols, in any order.
 
 mod attacks;
+mod certificates;
 pub mod clients;
+mod der;
+mod grid;
+mod gsi;
 mod issuer;
 mod matrix;
 mod origins;
 mod quotas;
 mod tokens;
+mod voms;
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -40,6 +45,9 @@ pub const FOLDERS: [&str; 10] = [
     "other",
 ];
 
+/// More of them, whose files are for certificates.
+pub const CERTIFICATE_FOLDERS: [&str; 4] = ["dn", "cms", "production", "bob"];
+
 /// Everything but the proxy: a public origin, a certificate, keys and lists.
 pub struct Site {
     pub folder: TempDir,
@@ -64,7 +72,7 @@ impl Site {
         write("sci.json", &json!({"keys": [sci.public("s1")]}).to_string());
         write("tokens", "marker-listed\n");
         write("users", "ada:marker-password\n");
-        for name in FOLDERS {
+        for name in FOLDERS.into_iter().chain(CERTIFICATE_FOLDERS) {
             let path = folder.path().join("files").join(name);
             fs::create_dir_all(&path).unwrap();
             fs::write(path.join("f"), content(name)).unwrap();
@@ -93,6 +101,7 @@ impl Site {
             tls: self.tls(),
             tokens: Some(self.file("tokens")),
             users: Some(self.file("users")),
+            x509: None,
             issuers: vec![issuer("wlcg", WLCG, "*"), issuer("sci", SCI, "*/storefront")],
             kerberos: None,
             rules: rules(&[

@@ -20,14 +20,14 @@ use super::{Site, WLCG, content, rules, write};
 const ANSWER_KEPT: Duration = Duration::from_secs(60);
 
 /// An origin that lets those read who know one of these tokens.
-fn origin(site: &Site, tokens: &[&str]) -> Server {
+pub fn origin(site: &Site, tokens: &[&str]) -> Server {
     let file = site.file("origin-tokens");
     write(&file, &tokens.join("\n"));
     let protection = Protection { tls: site.tls(), tokens: Some(file), ..Protection::default() };
     Server::start(Config { protection, ..Config::new(site.file("files")) }).unwrap()
 }
 
-fn shown(credential: &OriginCredential) -> Vec<Origin> {
+pub fn shown(credential: &OriginCredential) -> Vec<Origin> {
     let origins = ["https://127.0.0.1:*", "roots://127.0.0.1:*"];
     let origin = |text: &str| text.parse::<Origin>().unwrap().with_credential(credential.clone());
     origins.map(|text| origin(text).unwrap()).into()

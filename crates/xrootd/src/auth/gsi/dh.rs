@@ -13,6 +13,7 @@ use secrecy::zeroize::{Zeroize, Zeroizing};
 
 const LABEL: &str = "DH PARAMETERS";
 const PEM_END: &str = "-----END DH PARAMETERS-----";
+const GROUP_15: &str = include_str!("../../../samples/gsi.group15.pem");
 const BEGIN: &str = "---BPUB---";
 const END: &str = "---EPUB---";
 
@@ -58,6 +59,11 @@ impl Group {
             return Err("a generator out of range");
         }
         Ok(group)
+    }
+
+    /// Group 15 of RFC 3526, with a prime of 3,072 bits, as xrootd 6 has it.
+    pub fn of_rfc3526() -> Group {
+        Group::of_pem(GROUP_15).expect("a constant")
     }
 
     /// From PEM `DH PARAMETERS`.

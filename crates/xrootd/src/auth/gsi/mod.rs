@@ -33,7 +33,7 @@ use buffer::{BucketType, Buffer};
 use crate::codec::DecodeError;
 
 /// The version of the protocol that we speak: that of xrootd 5 and 6.
-const VERSION: i32 = 10_600;
+pub const VERSION: i32 = 10_600;
 
 /// From this version on servers sign their part and put initial vectors in front of ciphertexts.
 const VERSION_MIN: i32 = 10_400;
