@@ -44,6 +44,7 @@ mod root;
 mod spelled;
 mod split;
 
+mod tmath;
 use std::sync::Arc;
 
 use rootfile::{Array, Numbers};

@@ -12,6 +12,7 @@ use super::instances::is_missing;
 use super::node::{Node, Operator};
 use super::numbers::{Cast, Computed, Side};
 use super::reduced::{self, Flat};
+use super::tmath;
 
 /// ROOT has NaN for a comparison of these, which is neither true nor false.
 const COMPARES_MISSING: &str = "compares a list of one item with longer ones, item by item: its \
@@ -34,6 +35,9 @@ pub(super) fn value(of: &Entries<'_>, operator: Operator, arguments: &[Node]) ->
         "@RadToDeg" => 180.0 / std::f64::consts::PI,
         "@Entries$" => of.total.ok_or("has Entries$, which is not known here")? as f64,
         "@Entry$" => {
+        "@Sqrt2" => std::f64::consts::SQRT_2,
+        "@Infinity" => f64::INFINITY,
+        "@QuietNaN" => f64::NAN,
             let numbers = of.numbers.ok_or("has Entry$, which is not known here")?();
             return Ok(Value::Array(doubles(numbers.into_iter().map(|at| at as f64).collect())));
         }
@@ -103,6 +107,7 @@ fn kernel(operator: Operator, leaves: &[Leaf<'_>]) -> Computed<Numbers> {
     }
 }
 
+        (_, leaves) if leaves.len() > 2 => of_several(operator, leaves),
 /// Constants as floats, which do not depend on the type of the other side.
 fn wide(side: Side<'_>) -> Side<'_> {
     match side {
@@ -187,6 +192,10 @@ fn between(operator: Operator, left: Side<'_>, right: Side<'_>) -> Computed<Numb
     };
     // The value of a formula is NaN where an item is not there, whatever is computed of it.
     let each = |a: f64, b: f64| match (is_missing(a), is_missing(b)) {
+        "@Sign" => f64::copysign,
+        "@Binomial" => tmath::binomial,
+        "@Poisson" => tmath::poisson,
+        "@Prob" => tmath::prob,
         (false, false) => each(a, b),
         (true, _) => a,
         _ => b,
@@ -198,6 +207,29 @@ fn of_one(operator: Operator, side: Side<'_>) -> Computed<Numbers> {
     if let (Side::All(Numbers::I64(all)), "@neg") = (side, operator) {
         let all = all.iter().map(|one| one.checked_neg());
         return Ok(Numbers::I64(all.collect::<Option<_>>().ok_or(OVERFLOW)?));
+/// A function of three values or more.
+fn of_several(operator: Operator, leaves: &[Leaf<'_>]) -> Computed<Numbers> {
+    let each: fn(&[f64]) -> f64 = match (operator, leaves.len()) {
+        ("@Range", 3) => |all| tmath::range(all[0], all[1], all[2]),
+        ("@Gaus", 4) => |all| tmath::gaus(all[0], all[1], all[2], all[3]),
+        (_, count) => return Err(format!("has {} of {count} values", &operator[1..])),
+    };
+    let sides = || {
+        leaves.iter().filter_map(|leaf| match leaf {
+            Leaf::Numbers(side) => Some(*side),
+            _ => None,
+        })
+    };
+    let all: Vec<_> = sides().map(f64::cast).collect();
+    let count = sides().find_map(Side::len).unwrap_or(1);
+    let one = |at: usize| {
+        let values: Vec<f64> = all.iter().map(|side| side.at(at)).collect();
+        let missing = values.iter().find(|x| is_missing(**x));
+        missing.copied().unwrap_or_else(|| each(&values))
+    };
+    Ok(Numbers::F64((0..count).map(one).collect()))
+}
+
     }
     let side = f64::cast(side);
     let each: fn(f64) -> f64 = match operator {
@@ -231,6 +263,18 @@ fn of_one(operator: Operator, side: Side<'_>) -> Computed<Numbers> {
         "@atan" => f64::atan,
         "@cbrt" => f64::cbrt,
         "@ceil" => f64::ceil,
+        "@Nint" => tmath::nint,
+        "@FloorNint" => |x| tmath::nint(x.floor()),
+        "@CeilNint" => |x| tmath::nint(x.ceil()),
+        "@Odd" => tmath::is_odd,
+        "@Even" => |x| 1.0 - tmath::is_odd(x),
+        "@IsNaN" => |x| u8::from(x.is_nan()).into(),
+        "@Finite" => |x| u8::from(x.is_finite()).into(),
+        "@SignBit" => |x| u8::from(x.is_sign_negative()).into(),
+        "@Gamma" => tmath::gamma,
+        "@Factorial" => tmath::factorial,
+        "@Freq" => tmath::freq,
+        "@round" => f64::round,
         "@cos" => f64::cos,
         "@cosh" => f64::cosh,
         "@erf" => libm::erf,
@@ -252,18 +296,19 @@ fn of_one(operator: Operator, side: Side<'_>) -> Computed<Numbers> {
 
 /// As C++ converts on the machines that ROOT runs on: a number that does not fit becomes the least
 /// integer.
-fn long(x: f64) -> i64 {
+pub(super) fn long(x: f64) -> i64 {
     let fits = (-(2f64.powi(63))..2f64.powi(63)).contains(&x);
     if fits { x as i64 } else { i64::MIN }
 }
 
-/// A number that is too large for it has no bits.
+/// A number that is too large for it has no bits, and NaN has those of the least integer.
 fn bits(x: f64) -> u64 {
     match x {
         x if x < 2f64.powi(63) => long(x) as u64,
         x if x < 2f64.powi(64) => x as u64,
         _ => 0,
     }
+        x if x.is_nan() => long(x) as u64,
 }
 
 /// An angle from -π to π.
