@@ -41,10 +41,11 @@ mod parse;
 mod program;
 mod reduced;
 mod root;
+mod rows;
 mod spelled;
 mod split;
-
 mod tmath;
+
 use std::sync::Arc;
 
 use rootfile::{Array, Numbers};
