@@ -174,6 +174,18 @@ fn between(operator: Operator, left: Side<'_>, right: Side<'_>) -> Computed<Numb
     if operator == "@%" && right.any(|by| long(by) == 0) {
         return Err("has % by zero".to_owned());
     }
+    let each = of_two(operator)?;
+    // The value of a formula is NaN where an item is not there, whatever is computed of it.
+    let each = |a: f64, b: f64| match (is_missing(a), is_missing(b)) {
+        (false, false) => each(a, b),
+        (true, _) => a,
+        _ => b,
+    };
+    Ok(Numbers::F64(left.zip(&right, each)))
+}
+
+/// An operator or a function of two numbers.
+fn of_two(operator: Operator) -> Computed<fn(f64, f64) -> f64> {
     let each: fn(f64, f64) -> f64 = match operator {
         "@+" => |a, b| a + b,
         "@-" => |a, b| a - b,
@@ -198,13 +210,7 @@ fn between(operator: Operator, left: Side<'_>, right: Side<'_>) -> Computed<Numb
         "@Prob" => tmath::prob,
         _ => return Err(format!("has {} of two values", &operator[1..])),
     };
-    // The value of a formula is NaN where an item is not there, whatever is computed of it.
-    let each = |a: f64, b: f64| match (is_missing(a), is_missing(b)) {
-        (false, false) => each(a, b),
-        (true, _) => a,
-        _ => b,
-    };
-    Ok(Numbers::F64(left.zip(&right, each)))
+    Ok(each)
 }
 
 /// A function of three values or more.

@@ -30,8 +30,8 @@ pub(super) fn range(least: f64, most: f64, x: f64) -> f64 {
 }
 
 pub(super) fn gaus(x: f64, mean: f64, sigma: f64, is_normal: f64) -> f64 {
-    /// √(2π), with the digits that ROOT has.
-    const ROOT_TAU: f64 = 2.506_628_274_631_000_24;
+    /// √(2π), as ROOT has it.
+    const ROOT_TAU: f64 = 2.506_628_274_631_000_2;
     if sigma == 0.0 {
         return 1e30;
     }
