@@ -124,7 +124,7 @@ def test_items_of_rows_stay_in_their_rows(tmp_path: Path) -> None:
         for entry, expected in enumerate(drawn[number]):
             ours = _flat(found[entry])
             if np.isnan(ours).any():
-                # ROOT has NaN or what was in memory for an item that is not there, and may not read
+                # ROOT has NaN or any memory for an item that is not there, and may not read
                 # other columns of the entry then.
                 expected = ours if len(ours) == len(expected) else expected
             if not np.array_equal(ours, expected, equal_nan=True):

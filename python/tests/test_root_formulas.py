@@ -57,7 +57,7 @@ REFUSED = {
 }
 
 
-#: Members of an event and of what is in it, however it is split.
+#: Members of an event and of its objects, however it is split.
 OF_MEMBERS = (
     "p.d1",
     "ev.p.d1",
@@ -219,7 +219,7 @@ def test_members_are_found_however_they_are_split(tmp_path: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_what_a_friend_lacks_has_no_sum(tmp_path: Path) -> None:
+def test_entries_that_a_friend_lacks_have_no_sum(tmp_path: Path) -> None:
     """``Sum$`` and its like of an entry that a friend lacks were 0, which passes cuts."""
     written_by("short_friend", tmp_path)
     tree = farroot.open(f"{tmp_path}/main.root:t")

@@ -12,13 +12,13 @@ use super::items::{self, Axis, WHOLE};
 use super::members::{MEMBER, member};
 use super::node::{Node, Operator};
 use super::numbers::{Computed, Side};
-use super::rows::Rows;
+use super::rows::ItemRows;
 use super::{constants, of_root};
 
 /// The value of a name in a formula.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
-    pub rows: Rows,
+    pub rows: ItemRows,
     /// The entries that a friend lacks, where it lacks some.
     pub lacking: Option<Arc<[bool]>>,
     /// Whether it is a column, or items of one, of which an index takes items.
@@ -33,7 +33,7 @@ impl Known {
             }
             _ => None,
         };
-        Known { rows: Rows::plain(Value::Array(array.clone())), lacking, has_items: true }
+        Known { rows: ItemRows::plain(Value::Array(array.clone())), lacking, has_items: true }
     }
 }
 
@@ -89,17 +89,17 @@ impl Entries<'_> {
 
     /// The value of a formula in ROOT's grammar, or of the argument of a reduction.
     pub fn of_formula(&self, formula: &Node) -> Computed<Value> {
-        self.by_rows(formula).map(Rows::joined)
+        self.by_rows(formula).map(ItemRows::joined)
     }
 
     /// The same for another formula, whose other columns are taken at the same rows.
-    pub fn by_rows(&self, formula: &Node) -> Computed<Rows> {
+    pub fn by_rows(&self, formula: &Node) -> Computed<ItemRows> {
         if let Node::Column(name) = formula {
             return Ok(self.named(*name)?.rows.clone());
         }
         let parts = self.aligned(&[formula])?;
         let value = Entries { parts: Some(&parts), ..*self }.value(formula)?;
-        Ok(Rows::of(value, &parts))
+        Ok(ItemRows::of(value, &parts))
     }
 
     /// The columns of formulas that are computed beside each other.
@@ -108,7 +108,7 @@ impl Entries<'_> {
         aligned_columns(formulas, &|node| match node {
             Node::Apply("@[]", arguments) => of_root::indexed(&alone, arguments),
             Node::Apply("@double", arguments) => of_root::column_by_rows(&alone, arguments),
-            _ => alone.value(node).map(Rows::plain),
+            _ => alone.value(node).map(ItemRows::plain),
         })
     }
 

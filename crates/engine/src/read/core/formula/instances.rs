@@ -12,7 +12,7 @@ use rootfile::{Array, Numbers};
 use super::broadcast::{Lists, Value, listed, plain, taken};
 use super::node::Node;
 use super::numbers::{Cast, Computed, Side};
-use super::rows::Rows;
+use super::rows::ItemRows;
 
 /// The NaN of an item that is not there: one that no computation gives.
 const MISSING: f64 = f64::from_bits(0x7ff8_6661_7272_6f74);
@@ -24,11 +24,11 @@ pub(super) fn is_missing(x: f64) -> bool {
 /// A column of a formula, or items of one, and its values.
 pub(super) struct AlignedColumn<'a> {
     pub node: &'a Node,
-    pub rows: Rows,
+    pub rows: ItemRows,
 }
 
 /// Computes a part of a formula by itself.
-pub(super) type Alone<'a> = &'a dyn Fn(&Node) -> Computed<Rows>;
+pub(super) type Alone<'a> = &'a dyn Fn(&Node) -> Computed<ItemRows>;
 
 /// The columns of a formula, or of the arguments of a reduction such as `Sum$`, with lists as long
 /// as each other.
@@ -92,7 +92,7 @@ fn first_item(part: &Node) -> Option<&Node> {
 }
 
 /// Lists of a part of a formula.
-struct Part {
+struct AlignedLists {
     array: Array,
     /// Whether it is one item of each entry, which is a list.
     is_item: bool,
@@ -116,7 +116,7 @@ fn align(parts: &mut [AlignedColumn<'_>]) -> Computed<()> {
             places.push(at);
             let is_item = matches!(first_item(part.node), Some(Node::Float(_)));
             let is_named = part.rows.named.contains(&2);
-            lists.push(Part { array, is_item, is_named, has: Vec::new() });
+            lists.push(AlignedLists { array, is_item, is_named, has: Vec::new() });
         }
     }
     if lists.len() < 2 {
@@ -178,7 +178,7 @@ fn fixed_length<'a>(arrays: impl Iterator<Item = &'a Array>) -> usize {
 }
 
 /// Lists of the same entries, made as long as each other.
-fn aligned(mut parts: Vec<Part>) -> Computed<Vec<Part>> {
+fn aligned(mut parts: Vec<AlignedLists>) -> Computed<Vec<AlignedLists>> {
     let fixed = fixed_length(parts.iter().map(|part| &part.array));
     let of_entry = |entry: usize| {
         let own = parts.iter().filter(|part| length(&part.array) == Some(Length::Own));
@@ -189,7 +189,7 @@ fn aligned(mut parts: Vec<Part>) -> Computed<Vec<Part>> {
     };
     let counts: Vec<usize> = (0..parts[0].array.len()).map(of_entry).collect();
     let has_deeper = deeper(&parts)?;
-    let is_short = |part: &Part| {
+    let is_short = |part: &AlignedLists| {
         counts.iter().enumerate().any(|(entry, count)| items(&part.array, entry).len() < *count)
     };
     if !has_deeper && !parts.iter().any(is_short) {
@@ -224,7 +224,7 @@ fn inner(array: &Array) -> Computed<Option<Array>> {
 ///
 /// # Errors
 /// For a fixed dimension of one item beside another: ROOT reads the next row instead.
-fn deeper(parts: &[Part]) -> Computed<bool> {
+fn deeper(parts: &[AlignedLists]) -> Computed<bool> {
     let mut lengths = Vec::new();
     for part in parts {
         lengths.extend(inner(&part.array)?.as_ref().and_then(length));
@@ -241,7 +241,7 @@ fn deeper(parts: &[Part]) -> Computed<bool> {
 }
 
 /// As [`aligned`], for the lists in lists that have the same items.
-fn align_deeper(parts: &mut [Part]) -> Computed<()> {
+fn align_deeper(parts: &mut [AlignedLists]) -> Computed<()> {
     let mut places = Vec::new();
     let mut inside = Vec::new();
     for (at, part) in parts.iter().enumerate() {

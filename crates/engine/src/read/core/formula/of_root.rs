@@ -13,8 +13,8 @@ use super::items::dimensions;
 use super::node::{Node, Operator};
 use super::numbers::{Cast, Computed, Side};
 use super::reduced::{self, Flat};
-use super::rows::Rows;
-use super::tmath;
+use super::rows::ItemRows;
+use super::tmath::{self, long};
 
 /// ROOT has NaN for a comparison of these, which is neither true nor false.
 const COMPARES_MISSING: &str = "compares a list of one item with longer ones, item by item: its \
@@ -48,7 +48,7 @@ pub(super) fn value(of: &Entries<'_>, operator: Operator, arguments: &[Node]) ->
         "@Iteration$" | "@Instances$" => return reduced::of_instances(of, operator),
         "@double" => return column(of, arguments).map(|value| converted(of, value)),
         "@size" | "@sizes" => return sizes(column(of, arguments)?, operator == "@size"),
-        "@[]" => return indexed(of, arguments).map(Rows::joined),
+        "@[]" => return indexed(of, arguments).map(ItemRows::joined),
         "@Sum$" | "@Length$" | "@Min$" | "@Max$" | "@MinIf$" | "@MaxIf$" => {
             return reduced::value(of, operator, arguments);
         }
@@ -304,13 +304,6 @@ fn of_one(operator: Operator, side: Side<'_>) -> Computed<Numbers> {
     Ok(Numbers::F64(side.map(|x| if is_missing(x) { x } else { each(x) })))
 }
 
-/// As C++ converts on the machines that ROOT runs on: a number that does not fit becomes the least
-/// integer.
-pub(super) fn long(x: f64) -> i64 {
-    let fits = (-(2f64.powi(63))..2f64.powi(63)).contains(&x);
-    if fits { x as i64 } else { i64::MIN }
-}
-
 /// A number that is too large for it has no bits, and NaN has those of the least integer.
 fn bits(x: f64) -> u64 {
     match x {
@@ -351,12 +344,12 @@ fn column(of: &Entries<'_>, arguments: &[Node]) -> Computed<Value> {
 }
 
 /// A column beside others of the same rows.
-pub(super) fn column_by_rows(of: &Entries<'_>, arguments: &[Node]) -> Computed<Rows> {
+pub(super) fn column_by_rows(of: &Entries<'_>, arguments: &[Node]) -> Computed<ItemRows> {
     let Some(Node::Column(name)) = arguments.first() else {
         return Err("lacks a column".to_owned());
     };
-    let Rows { value, named } = of.named(*name)?.rows.clone();
-    Ok(Rows { value: converted(of, value), named })
+    let ItemRows { value, named } = of.named(*name)?.rows.clone();
+    Ok(ItemRows { value: converted(of, value), named })
 }
 
 /// The numbers as those that ROOT computes with.
@@ -431,11 +424,11 @@ fn sizes(value: Value, is_outermost: bool) -> Computed<Value> {
 }
 
 /// Items of a column.
-pub(super) fn indexed(of: &Entries<'_>, arguments: &[Node]) -> Computed<Rows> {
+pub(super) fn indexed(of: &Entries<'_>, arguments: &[Node]) -> Computed<ItemRows> {
     let Some((column, indices)) = arguments.split_first() else {
         return Err("has an index of nothing".to_owned());
     };
-    let Rows { value, named } = column_by_rows(of, std::slice::from_ref(column))?;
+    let ItemRows { value, named } = column_by_rows(of, std::slice::from_ref(column))?;
     let has_items = matches!(column, Node::Column(name) if of.named(*name)?.has_items);
     if !has_items || !named.is_empty() {
         return Err(OF_COMPUTED.to_owned());
@@ -446,7 +439,7 @@ pub(super) fn indexed(of: &Entries<'_>, arguments: &[Node]) -> Computed<Rows> {
     if let [index] = indices {
         let value = if *index == Node::Nothing { Value::Float(0.0) } else { of.value(index)? };
         if let Value::Array(places) = value {
-            return at_places(array, places).map(Value::Array).map(Rows::plain);
+            return at_places(array, places).map(Value::Array).map(ItemRows::plain);
         }
     }
     let indices = indices.iter().map(|index| match index {
@@ -460,7 +453,7 @@ pub(super) fn indexed(of: &Entries<'_>, arguments: &[Node]) -> Computed<Rows> {
     let indices = indices.collect::<Computed<Vec<_>>>()?;
     let mut named = Vec::new();
     let value = Value::Array(items(array, &indices, 0, &mut named)?);
-    Ok(Rows { value, named })
+    Ok(ItemRows { value, named })
 }
 
 /// Item after item of each entry, which is missing where its list has too few; in the lists of an

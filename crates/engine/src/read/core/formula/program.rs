@@ -10,7 +10,7 @@ use super::broadcast::Value;
 use super::evaluate::{Entries, Known};
 use super::node::{Node, wrong};
 use super::numbers::{Cast, Side, is_float};
-use super::rows::Rows;
+use super::rows::ItemRows;
 use super::{Formula, Grammar};
 use crate::read::core::columns::{Batch, datashape};
 use remote::Result;
@@ -227,16 +227,16 @@ impl Program {
             parts: None,
         };
         let value = match self.formula.grammar {
-            Grammar::Python => entries.value(&self.formula.root).map(Rows::plain),
+            Grammar::Python => entries.value(&self.formula.root).map(ItemRows::plain),
             Grammar::Root => entries.by_rows(&self.formula.root),
         };
-        let value = value.and_then(|Rows { value, named }| match value {
+        let value = value.and_then(|ItemRows { value, named }| match value {
             // Values of ROOT's grammar have a type, constants, too.
             value if self.formula.grammar == Grammar::Root && !run.keeps_integers => {
                 let value = value.into_array(run.count).map(Value::Array)?;
-                Ok(Rows { value, named })
+                Ok(ItemRows { value, named })
             }
-            value => Ok(Rows { value, named }),
+            value => Ok(ItemRows { value, named }),
         });
         let rows = value.map_err(|why| wrong(self.text(), &why))?;
         let lacking = entries.lacking(&self.formula.root);

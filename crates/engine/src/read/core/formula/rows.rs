@@ -13,26 +13,26 @@ use super::items::dimensions;
 
 /// A value whose lists may have the one item that an index names, or none.
 #[derive(Debug, Clone)]
-pub(super) struct Rows {
+pub(super) struct ItemRows {
     pub value: Value,
     /// The dimensions of these lists: those of the entries' lists are 1.
     pub named: Vec<usize>,
 }
 
-impl Rows {
+impl ItemRows {
     /// A value without such lists.
-    pub fn plain(value: Value) -> Rows {
-        Rows { value, named: Vec::new() }
+    pub fn plain(value: Value) -> ItemRows {
+        ItemRows { value, named: Vec::new() }
     }
 
     /// What is computed of columns: it has the lists in which all of its columns have such items.
-    pub fn of(value: Value, columns: &[AlignedColumn<'_>]) -> Rows {
+    pub fn of(value: Value, columns: &[AlignedColumn<'_>]) -> ItemRows {
         let most = columns.iter().map(|column| column.rows.rank()).max().unwrap_or(0);
         let is_named = |dimension: &usize| {
             let mut deep = columns.iter().filter(|column| column.rows.rank() >= *dimension);
             deep.all(|column| column.rows.named.contains(dimension))
         };
-        Rows { value, named: (2..=most).filter(is_named).collect() }
+        ItemRows { value, named: (2..=most).filter(is_named).collect() }
     }
 
     /// How many lists are within each other.

@@ -1,10 +1,15 @@
 //! Functions of `TMath` that the library of C does not have.
 //! (Source: `TMath.cxx` of ROOT 6.40.)
 
-use super::of_root::long;
+/// As C++ converts on the machines that ROOT runs on: a number that does not fit becomes the least
+/// integer.
+pub(super) fn long(x: f64) -> i64 {
+    let fits = (-(2f64.powi(63))..2f64.powi(63)).contains(&x);
+    if fits { x as i64 } else { i64::MIN }
+}
 
-/// As C++ converts on the machines that ROOT runs on.
-pub(super) fn int(x: f64) -> i32 {
+/// The same of 32 bits.
+fn int(x: f64) -> i32 {
     let fits = x > f64::from(i32::MIN) - 1.0 && x < f64::from(i32::MAX) + 1.0;
     if fits { x as i32 } else { i32::MIN }
 }
@@ -60,7 +65,8 @@ pub(super) fn factorial(x: f64) -> f64 {
 }
 
 pub(super) fn binomial(n: f64, k: f64) -> f64 {
-    let (n, k) = (int(n), int(k));
+    let n = int(n);
+    let k = int(k);
     if n < 0 || k < 0 || n < k {
         return f64::NAN;
     }
@@ -108,13 +114,15 @@ pub(super) fn prob(chi: f64, freedom: f64) -> f64 {
     let greatest = last.min(mean.floor() + least);
     let term = (greatest * mean.ln() - mean - libm::lgamma(greatest + 1.0)).exp();
     let mut sum = beyond + term;
-    let (mut down, mut at) = (term, greatest);
+    let mut down = term;
+    let mut at = greatest;
     while at > least && down > sum * f64::EPSILON / 4.0 {
         down *= at / mean;
         at -= 1.0;
         sum += down;
     }
-    let (mut up, mut at) = (term, greatest);
+    let mut up = term;
+    let mut at = greatest;
     while at < last && up > sum * f64::EPSILON / 4.0 {
         at += 1.0;
         up *= mean / at;
