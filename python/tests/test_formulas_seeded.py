@@ -74,8 +74,10 @@ def _functions() -> dict[str, Any]:
     def of_numbers(function: Callable[[float], float]) -> Callable[[Any], Any]:
         def of_any(values: Any) -> Any:
             if not hasattr(values, "layout"):
-                array = np.asarray(values, dtype="f8")
-                return np.array([function(x) for x in array.ravel()]).reshape(array.shape)
+                array = np.asarray(values)
+                found = np.array([function(x) for x in array.ravel().astype("f8")])
+                dtype = array.dtype if array.dtype == "f4" else "f8"
+                return found.reshape(array.shape).astype(dtype)
 
             def of_layout(layout: Any, **_: Any) -> Any:
                 return ak.contents.NumpyArray(of_any(layout.data)) if layout.is_numpy else None
@@ -263,6 +265,35 @@ OF_ROOT = (
     "v>0&&w>0",
     "v>0?w:vec",
     "a.b.c(1)",
+    "TMath::Nint(f8*3)",
+    "TMath::FloorNint(f8*3)",
+    "TMath::CeilNint(f8*3)",
+    "TMath::Sign(2.,f8)",
+    "TMath::SignBit(f8)",
+    "TMath::Odd(i4)",
+    "TMath::Even(f8*3)",
+    "TMath::Range(-2,5,f8*9)",
+    "TMath::IsNaN(f4)+TMath::Finite(f8)",
+    "TMath::Gaus(f8)",
+    "TMath::Gaus(f8,1)",
+    "TMath::Gaus(f8,1,2)",
+    "TMath::Gaus(f8,u2,2,1)",
+    "TMath::Gaus(v,w,2)",
+    "TMath::Gamma(f8)",
+    "TMath::LnGamma(u1+1)",
+    "TMath::Factorial(u2)",
+    "TMath::Prob(abs(f8),n)",
+    "TMath::Prob(u1,u2*5)",
+    "TMath::Freq(f8)",
+    "TMath::Binomial(9,u2)",
+    "TMath::Poisson(u2,2.5)",
+    "round(f8*3)",
+    "std::abs(f8)",
+    "LocalEntry$",
+    "LocalEntries$+0*Entry$",
+    "vec@.size()",
+    "Alt$(v,n)+0*w",
+    "Alt$(v[1],n)",
 )
 
 #: ROOT reads items of the next row for these, or memory behind the end of the array.

@@ -57,6 +57,61 @@ REFUSED = {
 }
 
 
+#: Members of an event and of its objects, however it is split.
+OF_MEMBERS = (
+    "p.d1",
+    "ev.p.d1",
+    "p.d1*2",
+    "p.n",
+    "p.arr",
+    "p.arr[2]",
+    "p.arr[p.n]",
+    "Sum$(p.mat)",
+    "p.mat[1][0]",
+    "p.mat[][0]",
+    "p.v",
+    "p.v[0]",
+    "p.v*p.n",
+    "Length$(p.v)",
+    "p.pr.first",
+    "p.bi",
+    "p.bs",
+    "ev.p.bs[1]",
+    "base.bi",
+    "ev.base.bi",
+    "id",
+    "ev.id",
+    "ev.p.n+id",
+    "own[1]",
+    "ev.own[1]",
+    "qs.a",
+    "qs.f",
+    "qs.f[0]",
+    "qs.f[][0]",
+    "qs.f[][0]*qs.a",
+    "ev.qs.a",
+    "e2.qs.a",
+    "Sum$(qs.a)",
+    "@qs.size()",
+    "p.ms.second",
+    "Max$(p.arr)-Min$(p.arr)",
+    "id%2==0&&p.n",
+    "e2.p.d1",
+    "e2.p.arr[1]",
+    "e2.p.mat[1]",
+    "e2.base.bi",
+    "e2.id",
+    "leaves.bb",
+    "a+1",
+    "u4.fE",
+    "u4.fP.fX",
+    "fE",
+    "al",
+    "al[1]",
+    "twice",
+)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("formulas")
@@ -136,3 +191,47 @@ def test_formulas_of_callers_name_members(
         assert ak.to_list(farroot.open(f"{tmp_path}/cut.root:t")["n"].array()) == kept
     with pytest.raises(farroot.KeyInFileError, match="it has a, b"):
         tree.arrays(["n"], "leaves.c > 1")
+
+
+def test_members_are_found_however_they_are_split(tmp_path: Path) -> None:
+    """Arrays of split objects, ``branch.member.x`` and members without the name of their branch
+    were unknown names."""
+    (tmp_path / "formulas.json").write_text(json.dumps(OF_MEMBERS))
+    written_by("member_formulas", tmp_path, tmp_path / "formulas.json")
+    drawn = json.loads((tmp_path / "drawn.json").read_text())
+    wrong = []
+    for split, expected in drawn.items():
+        tree = farroot.open(f"{tmp_path}/split{split}.root:t")
+        for number, text in enumerate(OF_MEMBERS):
+            name = f"formula{number}"
+            try:
+                found = ak.to_list(tree.arrays([name])[name])
+            except (farroot.InvalidArgumentError, farroot.KeyInFileError) as error:
+                wrong.append(f"{split} {text}: {error}")
+                continue
+            flat = [ak.to_list(ak.flatten(ak.Array([one]), axis=None)) for one in found]
+            if flat != expected[number]:
+                wrong.append(f"{split} {text}: {flat} is not {expected[number]}")
+        # An alias of the file goes before a member; in ROOT, it is the member's.
+        assert tree.arrays(["bb"])["bb"].to_list() == list(range(tree.num_entries))
+        with pytest.raises(farroot.InvalidArgumentError, match="alias that is computed"):
+            tree.arrays(["index"])
+    assert not wrong, "\n".join(wrong)
+
+
+def test_entries_that_a_friend_lacks_have_no_sum(tmp_path: Path) -> None:
+    """``Sum$`` and its like of an entry that a friend lacks were 0, which passes cuts."""
+    written_by("short_friend", tmp_path)
+    tree = farroot.open(f"{tmp_path}/main.root:t")
+    for name, expected in {
+        "values": [1, 2, None, None],
+        "sum": [3, 5, None, None],
+        "length": [2, 2, None, None],
+        "most": [2, 3, None, None],
+        "size": [2, 2, None, None],
+        "both": [4, 7, None, None],
+        "other": [1, 2, -1, -1],
+    }.items():
+        assert tree.arrays([name])[name].to_list() == expected, name
+    assert len(tree.arrays(["n"], cut="sum < 100")) == 2
+    assert len(tree.arrays(["n"], cut="low")) == 2

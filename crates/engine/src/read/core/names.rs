@@ -59,6 +59,11 @@ impl ColumnKind {
     }
 }
 
+/// The name of an array without its dimensions; `None` where it has none.
+fn without_dimensions(name: &str) -> Option<&str> {
+    name.strip_suffix(']').and_then(|rest| rest.split_once('[')).map(|(name, _)| name)
+}
+
 impl NameList {
     pub fn new(kind: ColumnKind, names: Vec<ColumnName>) -> Self {
         let by_path = positions(names.iter().map(|name| &name.path));
@@ -149,6 +154,32 @@ impl NameList {
             self.by_name.get_or_init(|| positions(self.names.iter().map(|name| &name.name)));
         let named = by_name.get(path)?;
         named.iter().copied().find(|at| self.is_below(*at, below))
+    }
+
+    /// Those that are in one of them, without those within these.
+    pub fn children(&self, at: usize) -> impl Iterator<Item = &ColumnName> {
+        let behind = self.names[at + 1..].iter();
+        let inside = behind.take_while(move |one| one.parent.is_some_and(|parent| parent >= at));
+        inside.filter(move |one| one.parent == Some(at))
+    }
+
+    /// As ROOT, the array of a name that has its dimensions in the file: `v` of `v[3]`.
+    pub fn find_array(&self, name: &str, below: Option<usize>) -> Option<usize> {
+        let is_meant = |at: &usize| without_dimensions(&self.names[*at].name) == Some(name);
+        (0..self.names.len()).find(|at| is_meant(at) && self.is_below(*at, below))
+    }
+
+    /// As ROOT, the one within another that is called as a member of it: `d` or `p.d` in `p`.
+    pub fn find_member(&self, at: usize, member: &str) -> Option<usize> {
+        let own = self.names[at].name.trim_end_matches('.');
+        let behind = self.names[at + 1..].iter();
+        let mut inside = behind.take_while(|one| one.parent.is_some_and(|parent| parent >= at));
+        let is_meant = |one: &ColumnName| {
+            let name = without_dimensions(&one.name).unwrap_or(&one.name);
+            let of_own = name.strip_prefix(own).and_then(|rest| rest.strip_prefix('.'));
+            name == member || of_own == Some(member)
+        };
+        inside.position(is_meant).map(|behind| at + 1 + behind)
     }
 
     /// Those that a glob with `*`, `?` and `[…]` means: by their path or their last name.
@@ -295,6 +326,35 @@ mod tests {
         let names = [("run", None), ("Muon_pt", None), ("Muon_eta", None), ("event", None)];
         let more = [("fX", inside), ("fY", inside), ("run", inside), ("run", None)];
         list(ColumnKind::Branch, &[&names[..], &more[..]].concat())
+    }
+
+    /// Regression: arrays in split objects, and members of what is in these, were unknown.
+    #[test]
+    fn members_are_called_as_in_root() {
+        let names = [
+            ("ev", None),
+            ("id", Some(0)),
+            ("own[2]", Some(0)),
+            ("p", Some(0)),
+            ("p.Base", Some(3)),
+            ("p.bs[3]", Some(4)),
+            ("p.mat[2][2]", Some(3)),
+            ("base", Some(0)),
+            ("base.bi", Some(7)),
+            ("e2.", None),
+            ("e2.id", Some(9)),
+        ];
+        let names = list(ColumnKind::Branch, &names);
+        assert_eq!(names.find_array("own", None), Some(2));
+        assert_eq!(names.find_array("own", Some(3)), None);
+        assert_eq!(names.find_array("id", None), None);
+        assert_eq!(names.find_member(3, "bs"), Some(5));
+        assert_eq!(names.find_member(3, "mat"), Some(6));
+        assert_eq!(names.find_member(3, "bi"), None);
+        assert_eq!(names.find_member(0, "base.bi"), Some(8));
+        assert_eq!(names.find_member(9, "id"), Some(10));
+        let children: Vec<&str> = names.children(3).map(|one| &*one.name).collect();
+        assert_eq!(children, ["p.Base", "p.mat[2][2]"]);
     }
 
     #[test]

@@ -144,7 +144,7 @@ async fn aliases_of(
             continue;
         }
         match in_formula(session, scope, name).await {
-            Ok(column) if column.members.is_empty() => {}
+            Ok(column) if column.is_called(name) => {}
             Ok(column) => {
                 let compute = Arc::new(Program::member(name, &column.members));
                 let columns = vec![column.request()];

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::meaning::{HiddenAliases, Meaning, NameScope, meaning, without_blanks};
-use super::resolve::{ResolvedColumn, in_formula};
+use super::resolve::{ResolvedColumn, in_formula, without_column};
 use crate::read::core::cut::Cut;
 use crate::read::core::expressions::Expressions;
 use crate::read::core::formula::{Formula, Grammar, Operand, Program};
@@ -196,17 +196,20 @@ impl FormulaReads {
         for (number, name) in formula.columns.clone().iter().enumerate() {
             let column = match in_formula(session, scope, name).await {
                 Ok(column) => column,
-                Err(error) => {
-                    let Some(formula) = scope.alias(name)? else { return Err(error) };
-                    if within.contains(name) {
-                        let message = format!("the alias {name:?} refers to itself");
-                        return Err(Error::new(ErrorKind::InvalidArgument, message));
+                Err(error) => match scope.alias(name)? {
+                    Some(formula) => {
+                        if within.contains(name) {
+                            let message = format!("the alias {name:?} refers to itself");
+                            return Err(Error::new(ErrorKind::InvalidArgument, message));
+                        }
+                        let within = [within, std::slice::from_ref(name)].concat();
+                        let program = self.program(session, scope, formula, &within);
+                        operands.push(Operand::Formula(Arc::new(Box::pin(program).await?)));
+                        continue;
                     }
-                    let within = [within, std::slice::from_ref(name)].concat();
-                    let program = Box::pin(self.program(session, scope, formula, &within)).await?;
-                    operands.push(Operand::Formula(Arc::new(program)));
-                    continue;
-                }
+                    None if formula.is_of_root() => without_column(scope, name).ok_or(error)?,
+                    None => return Err(error),
+                },
             };
             let counts = formula.is_of_root() && column.counts_objects();
             if counts {

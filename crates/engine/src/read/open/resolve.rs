@@ -18,6 +18,7 @@ use crate::read::many::chain::{self, Chain};
 use crate::read::open::friends::{friends_that_open, some_friends};
 use crate::read::tree::Tree;
 use remote::{Error, ErrorKind, Result};
+use rootfile::Array;
 use rootfile::tree::BranchId;
 
 /// Chooses columns of a table and of its friends, as
@@ -103,6 +104,18 @@ pub fn first_table(table: &Arc<dyn Table>) -> Arc<dyn Table> {
     }
 }
 
+/// The names of what a pair holds, as maps have them.
+const PAIR: [&str; 2] = ["0", "1"];
+
+/// The member of a pair that C++ gives a name.
+fn in_pair(name: &str) -> &str {
+    match name {
+        "first" => PAIR[0],
+        "second" => PAIR[1],
+        other => other,
+    }
+}
+
 impl ResolvedColumn {
     pub(super) fn own(table: &Arc<dyn Table>, column: usize) -> Self {
         ResolvedColumn { friend: None, table: first_table(table), column, members: Vec::new() }
@@ -114,35 +127,55 @@ impl ResolvedColumn {
         tree.is_some_and(|tree| tree.counts_objects(BranchId(self.column as u32)))
     }
 
-    /// The same with members of its records.
+    /// Whether a table finds it, and not only a member of it, by a name.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        let friend = self.friend.as_deref();
+        let own = friend.and_then(|friend| column_behind(name, friend)).unwrap_or(name);
+        self.members.is_empty() && self.table.list().find(own) == Some(self.column)
+    }
+
+    /// Whether it has several leaves, which have names.
+    fn is_leaf_list(&self) -> bool {
+        let column = self.table.require(&self.table.list().address(self.column));
+        column.is_ok_and(|one| matches!(one.empty_at(0), Array::Record { class: None, .. }))
+    }
+
+    /// The same with members of its records, or the column in it that has these.
     ///
     /// # Errors
     /// `NotInFile` with the members that there are; `None` within where it has no members.
     fn with_members(self, members: &[&str]) -> std::result::Result<Self, Option<Error>> {
+        let Some(first) = members.first() else { return Ok(self) };
         let list = self.table.list();
         let unknown = |of: &str, name: &str, known: &[&str]| {
             let message = format!("{of} has no member {name:?}; it has {}", known.join(", "));
             Some(Error::new(ErrorKind::NotInFile, message).with_url(self.table.file().url()))
         };
         let path = &list.all()[self.column].path;
-        let children = list.all().iter().filter(|one| one.parent == Some(self.column));
-        let children: Vec<&str> = children.map(|one| &*one.name).collect();
+        let children: Vec<&str> = list.children(self.column).map(|one| &*one.name).collect();
         if !children.is_empty() {
-            return Err(unknown(path, members.first().unwrap_or(&""), &children));
+            for count in (1..=members.len()).rev() {
+                if let Some(column) = list.find_member(self.column, &members[..count].join(".")) {
+                    return ResolvedColumn { column, ..self }.with_members(&members[count..]);
+                }
+            }
+            return Err(unknown(path, first, &children));
         }
         let column = self.table.require(&list.address(self.column)).map_err(|_| None)?;
         let mut array = column.empty_at(0);
         let mut of = path.clone();
+        let mut found = Vec::with_capacity(members.len());
         for name in members {
             let known = members_of(&array).ok_or(None)?;
-            if !known.contains(name) {
+            let own = if known == PAIR { in_pair(name) } else { name };
+            if !known.contains(&own) {
                 return Err(unknown(&of, name, &known));
             }
-            array = member(array, name).map_err(|_| None)?;
+            found.push(own.to_owned());
+            array = member(array, own).map_err(|_| None)?;
             of = format!("{of}.{name}");
         }
-        let members = members.iter().map(|name| (*name).to_owned()).collect();
-        Ok(ResolvedColumn { members, ..self })
+        Ok(ResolvedColumn { members: found, ..self })
     }
 
     /// The column as it is asked for: by its address, of a friend with the friend's name before it.
@@ -202,7 +235,7 @@ pub(crate) async fn resolve(
 }
 
 /// The column of a name in a formula: no pattern. Where no column has the name, it may be that of
-/// a member: `column.member`.
+/// an array without its dimensions, `v` for `v[3]`, or that of a member, `column.member`.
 ///
 /// # Errors
 /// As [`resolve`]; `NotInFile` with the members of a column that lacks the one.
@@ -219,13 +252,46 @@ pub(crate) async fn in_formula(
     if is_glob(name) {
         return Err(error);
     }
+    if let Some(column) = table.list().find_array(name, below) {
+        return Ok(ResolvedColumn::own(table, column));
+    }
     for (dot, _) in name.rmatch_indices('.') {
-        let Ok(found) = resolve(session, scope, &name[..dot]).await else { continue };
-        let [column] = &found[..] else { continue };
         let members: Vec<&str> = name[dot + 1..].split('.').collect();
-        return column.clone().with_members(&members).map_err(|why| why.unwrap_or(error));
+        // The name of a branch may itself end in a dot.
+        for before in [&name[..dot], &name[..=dot]] {
+            let Ok(found) = resolve(session, scope, before).await else { continue };
+            let [column] = &found[..] else { continue };
+            return column.clone().with_members(&members).map_err(|why| why.unwrap_or(error));
+        }
     }
     Err(error)
+}
+
+/// As ROOT, the first leaf of a name or, without one, the first column whose records have such a
+/// member, where the name of the column is left out: `fE` for `p4.fE`.
+pub(super) fn without_column(scope: NameScope<'_>, name: &str) -> Option<ResolvedColumn> {
+    let NameScope { table, .. } = scope;
+    let list = table.list();
+    if list.kind() != ColumnKind::Branch {
+        return None;
+    }
+    let own = |at| ResolvedColumn::own(table, at);
+    let members: Vec<&str> = name.split('.').collect();
+    let leaf = |at: usize| {
+        let one = &list.all()[at];
+        let objects = one.parent.filter(|parent| own(*parent).counts_objects());
+        let of_objects = |parent: usize| one.name == format!("{}.{name}", list.all()[parent].name);
+        match objects.is_some_and(of_objects) {
+            true => Some(own(at)),
+            false if own(at).is_leaf_list() => own(at).with_members(&members).ok(),
+            false => None,
+        }
+    };
+    let mut columns = (0..list.all().len()).filter(|at| list.children(*at).next().is_none());
+    columns
+        .clone()
+        .find_map(leaf)
+        .or_else(|| columns.find_map(|at| own(at).with_members(&members).ok()))
 }
 
 /// A table and those friends of it that names may be about.

@@ -1,5 +1,7 @@
 //! The value of an expression, for all entries at once.
 
+use std::sync::Arc;
+
 use rootfile::{Array, Numbers};
 
 use super::arithmetic::{Binary, Unary, binary, truths, unary};
@@ -10,13 +12,36 @@ use super::items::{self, Axis, WHOLE};
 use super::members::{MEMBER, member};
 use super::node::{Node, Operator};
 use super::numbers::{Computed, Side};
+use super::rows::ItemRows;
 use super::{constants, of_root};
+
+/// The value of a name in a formula.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    pub rows: ItemRows,
+    /// The entries that a friend lacks, where it lacks some.
+    pub lacking: Option<Arc<[bool]>>,
+    /// Whether it is a column, or items of one, of which an index takes items.
+    pub has_items: bool,
+}
+
+impl Known {
+    pub fn of_column(array: &Array) -> Known {
+        let lacking = match array {
+            Array::Option { index, .. } if index.contains(&-1) => {
+                Some(index.iter().map(|at| *at < 0).collect())
+            }
+            _ => None,
+        };
+        Known { rows: ItemRows::plain(Value::Array(array.clone())), lacking, has_items: true }
+    }
+}
 
 /// Columns and numbers that an expression is computed from.
 #[derive(Clone, Copy)]
 pub(super) struct Entries<'a> {
     /// In the order of the names.
-    pub columns: &'a [Value],
+    pub columns: &'a [Known],
     /// How many there are.
     pub count: usize,
     /// The number of each in its table, where it is known.
@@ -39,7 +64,7 @@ impl Entries<'_> {
             Node::Float(one) => Value::Float(*one),
             Node::Bool(one) => Value::Bool(*one),
             Node::Text(text) => Value::Text(text.clone()),
-            Node::Column(at) => self.columns.get(*at).cloned().ok_or("lacks a column")?,
+            Node::Column(at) => self.named(*at)?.rows.clone().joined(),
             Node::Imaginary(part) => {
                 return Err(format!("has {part}j: complex numbers are not computed with"));
             }
@@ -51,7 +76,7 @@ impl Entries<'_> {
             Node::Apply(operator, arguments) if of_root::is_one(operator) => {
                 let parts = self.parts.unwrap_or_default();
                 match parts.iter().find(|part| std::ptr::eq(part.node, node)) {
-                    Some(part) => part.value.clone(),
+                    Some(part) => part.rows.value.clone(),
                     None => of_root::value(self, operator, arguments)?,
                 }
             }
@@ -64,9 +89,51 @@ impl Entries<'_> {
 
     /// The value of a formula in ROOT's grammar, or of the argument of a reduction.
     pub fn of_formula(&self, formula: &Node) -> Computed<Value> {
+        self.by_rows(formula).map(ItemRows::joined)
+    }
+
+    /// The same for another formula, whose other columns are taken at the same rows.
+    pub fn by_rows(&self, formula: &Node) -> Computed<ItemRows> {
+        if let Node::Column(name) = formula {
+            return Ok(self.named(*name)?.rows.clone());
+        }
+        let parts = self.aligned(&[formula])?;
+        let value = Entries { parts: Some(&parts), ..*self }.value(formula)?;
+        Ok(ItemRows::of(value, &parts))
+    }
+
+    /// The columns of formulas that are computed beside each other.
+    pub fn aligned<'n>(&self, formulas: &[&'n Node]) -> Computed<Vec<AlignedColumn<'n>>> {
         let alone = Entries { parts: None, ..*self };
-        let parts = aligned_columns(formula, &|node| alone.value(node))?;
-        Entries { parts: Some(&parts), ..*self }.value(formula)
+        aligned_columns(formulas, &|node| match node {
+            Node::Apply("@[]", arguments) => of_root::indexed(&alone, arguments),
+            Node::Apply("@double", arguments) => of_root::column_by_rows(&alone, arguments),
+            _ => alone.value(node).map(ItemRows::plain),
+        })
+    }
+
+    /// The entries that a friend lacks of which the expression needs a value.
+    pub fn lacking(&self, node: &Node) -> Option<Arc<[bool]>> {
+        let merged = |one: Arc<[bool]>, other: Arc<[bool]>, both: fn(bool, bool) -> bool| {
+            one.iter().zip(&*other).map(|(a, b)| both(*a, *b)).collect()
+        };
+        match node {
+            Node::Column(name) => self.named(*name).ok()?.lacking.clone(),
+            Node::Apply("@Alt$", arguments) => {
+                let [first, other] = &arguments[..] else { return None };
+                Some(merged(self.lacking(first)?, self.lacking(other)?, |a, b| a && b))
+            }
+            Node::Apply(_, arguments) => {
+                let all = arguments.iter().filter_map(|argument| self.lacking(argument));
+                all.reduce(|one, other| merged(one, other, |a, b| a || b))
+            }
+            _ => None,
+        }
+    }
+
+    /// The value of the name with a number.
+    pub fn named(&self, name: usize) -> Computed<&Known> {
+        self.columns.get(name).ok_or_else(|| "lacks a column".to_owned())
     }
 
     /// An operator or a function of Python's grammar.
@@ -108,8 +175,8 @@ impl Entries<'_> {
         let Some((Node::Column(at), names)) = arguments.split_first() else {
             return Err("has a member of no column".to_owned());
         };
-        let Some(Value::Array(array)) = self.columns.get(*at).cloned() else {
-            return Err("lacks a column".to_owned());
+        let Value::Array(array) = self.named(*at)?.rows.value.clone() else {
+            return Err("has a member of no column".to_owned());
         };
         let names = names.iter().filter_map(|name| match name {
             Node::Text(name) => Some(name),

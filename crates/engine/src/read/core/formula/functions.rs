@@ -122,7 +122,7 @@ fn of_two(name: &str) -> Option<OfTwo> {
     })
 }
 
-/// A function of C that gives floats of 64 bits, whatever it is of.
+/// A function of C, computed in floats of 64 bits; as in uproot, floats of 32 bits give such.
 fn special(name: &str) -> Option<fn(f64) -> f64> {
     Some(match name {
         "erf" => libm::erf,
@@ -158,7 +158,11 @@ pub(super) fn function(name: &str, sides: &[Side<'_>]) -> Computed<Numbers> {
 
 fn single(name: &str, side: Side<'_>) -> Computed<Numbers> {
     if let Some(each) = special(name) {
-        return Ok(Numbers::F64(f64::cast(side).map(each)));
+        let all = f64::cast(side).map(each);
+        return Ok(match common(&[side]) {
+            Number::F32 => Numbers::F32(all.into_iter().map(|one| one as f32).collect()),
+            _ => Numbers::F64(all),
+        });
     }
     let number = common(&[side]);
     let is_whole = !is_float(number);

@@ -9,10 +9,10 @@ use std::ops::Range;
 
 use rootfile::{Array, Numbers};
 
-use super::broadcast::{Lists, Value, listed, taken};
-use super::items::dimensions;
+use super::broadcast::{Lists, Value, listed, plain, taken};
 use super::node::Node;
 use super::numbers::{Cast, Computed, Side};
+use super::rows::ItemRows;
 
 /// The NaN of an item that is not there: one that no computation gives.
 const MISSING: f64 = f64::from_bits(0x7ff8_6661_7272_6f74);
@@ -24,20 +24,22 @@ pub(super) fn is_missing(x: f64) -> bool {
 /// A column of a formula, or items of one, and its values.
 pub(super) struct AlignedColumn<'a> {
     pub node: &'a Node,
-    pub value: Value,
+    pub rows: ItemRows,
 }
 
 /// Computes a part of a formula by itself.
-pub(super) type Alone<'a> = &'a dyn Fn(&Node) -> Computed<Value>;
+pub(super) type Alone<'a> = &'a dyn Fn(&Node) -> Computed<ItemRows>;
 
-/// The columns of a formula, or of the argument of a reduction such as `Sum$`, with lists as long
+/// The columns of a formula, or of the arguments of a reduction such as `Sum$`, with lists as long
 /// as each other.
 pub(super) fn aligned_columns<'a>(
-    formula: &'a Node,
+    formulas: &[&'a Node],
     alone: Alone<'_>,
 ) -> Computed<Vec<AlignedColumn<'a>>> {
     let mut parts = Vec::new();
-    gather(formula, alone, &mut parts)?;
+    for formula in formulas {
+        gather(formula, alone, &mut parts)?;
+    }
     refuse_items_of_other_dimensions(&parts, alone)?;
     align(&mut parts)?;
     Ok(parts)
@@ -51,7 +53,7 @@ fn gather<'a>(
 ) -> Computed<()> {
     match node {
         Node::Apply("@double" | "@[]" | "@sizes", _) => {
-            parts.push(AlignedColumn { node, value: alone(node)? });
+            parts.push(AlignedColumn { node, rows: alone(node)? });
         }
         Node::Apply("@Sum$" | "@Length$" | "@Min$" | "@Max$" | "@MinIf$" | "@MaxIf$", _) => {}
         Node::Apply("@Alt$" | "@size", _) => {}
@@ -65,25 +67,14 @@ fn gather<'a>(
     Ok(())
 }
 
-/// How many lists are within each other.
-fn rank(part: &AlignedColumn<'_>) -> usize {
-    match &part.value {
-        Value::Array(array) => dimensions(array) - 1,
-        _ => 0,
-    }
-}
-
 /// # Errors
 /// For `m[1]` beside the whole of `m`: ROOT numbers the items of `m[1]` by those of `m`, and so
 /// reads behind its end.
 fn refuse_items_of_other_dimensions(parts: &[AlignedColumn<'_>], alone: Alone<'_>) -> Computed<()> {
-    let most = parts.iter().map(rank).max().unwrap_or(0);
-    for part in parts.iter().filter(|part| (1..most).contains(&rank(part))) {
-        let Node::Apply("@[]", arguments) = part.node else { continue };
-        let Some(first) = arguments.get(1).filter(|index| **index != Node::Nothing) else {
-            continue;
-        };
-        if alone(first)?.is_constant() {
+    let most = parts.iter().map(|part| part.rows.rank()).max().unwrap_or(0);
+    for part in parts.iter().filter(|part| (1..most).contains(&part.rows.rank())) {
+        let Some(first) = first_item(part.node) else { continue };
+        if alone(first)?.value.is_constant() {
             return Err("has an item of an array, which is a list, beside an array of more \
                         dimensions: ROOT pairs them by other indices than those of the list"
                 .to_owned());
@@ -92,26 +83,47 @@ fn refuse_items_of_other_dimensions(parts: &[AlignedColumn<'_>], alone: Alone<'_
     Ok(())
 }
 
+/// The index of the first dimension, where one item of it is taken.
+fn first_item(part: &Node) -> Option<&Node> {
+    match part {
+        Node::Apply("@[]", arguments) => arguments.get(1).filter(|one| **one != Node::Nothing),
+        _ => None,
+    }
+}
+
+/// Lists of a part of a formula.
+struct AlignedLists {
+    array: Array,
+    /// Whether it is one item of each entry, which is a list.
+    is_item: bool,
+    /// Whether the lists in its lists have the one item that an index names, or none.
+    is_named: bool,
+    /// Which of the computed items its lists have.
+    has: Vec<bool>,
+}
+
 /// Gives the lists of an entry as many items.
 fn align(parts: &mut [AlignedColumn<'_>]) -> Computed<()> {
-    if parts.iter().filter(|part| rank(part) > 0).count() < 2 {
+    if parts.iter().filter(|part| part.rows.rank() > 0).count() < 2 {
         return Ok(());
     }
     let mut places = Vec::new();
-    let mut arrays = Vec::new();
+    let mut lists = Vec::new();
     for (at, part) in parts.iter().enumerate() {
-        let Value::Array(array) = &part.value else { continue };
+        let Value::Array(array) = &part.rows.value else { continue };
         let array = opened(array)?;
         if length(&array).is_some() {
             places.push(at);
-            arrays.push(array);
+            let is_item = matches!(first_item(part.node), Some(Node::Float(_)));
+            let is_named = part.rows.named.contains(&2);
+            lists.push(AlignedLists { array, is_item, is_named, has: Vec::new() });
         }
     }
-    if arrays.len() < 2 {
+    if lists.len() < 2 {
         return Ok(());
     }
-    for (at, array) in places.into_iter().zip(aligned(arrays)?) {
-        parts[at].value = Value::Array(array);
+    for (at, part) in places.into_iter().zip(aligned(lists)?) {
+        parts[at].rows.value = Value::Array(part.array);
     }
     Ok(())
 }
@@ -157,8 +169,8 @@ fn fewer(least: usize, count: usize) -> usize {
 }
 
 /// The items that are computed of arrays of fixed lengths; 1 without any.
-fn fixed_length(arrays: &[Array]) -> usize {
-    let fixed = arrays.iter().filter_map(|array| match length(array) {
+fn fixed_length<'a>(arrays: impl Iterator<Item = &'a Array>) -> usize {
+    let fixed = arrays.filter_map(|array| match length(array) {
         Some(Length::Fixed(length)) => Some(length),
         _ => None,
     });
@@ -166,28 +178,39 @@ fn fixed_length(arrays: &[Array]) -> usize {
 }
 
 /// Lists of the same entries, made as long as each other.
-fn aligned(arrays: Vec<Array>) -> Computed<Vec<Array>> {
-    let fixed = fixed_length(&arrays);
+fn aligned(mut parts: Vec<AlignedLists>) -> Computed<Vec<AlignedLists>> {
+    let fixed = fixed_length(parts.iter().map(|part| &part.array));
     let of_entry = |entry: usize| {
-        let own = arrays.iter().filter(|array| length(array) == Some(Length::Own));
-        own.fold(fixed, |least, array| fewer(least, items(array, entry).len()))
+        let own = parts.iter().filter(|part| length(&part.array) == Some(Length::Own));
+        own.fold(fixed, |least, part| match items(&part.array, entry).len() {
+            1 if part.is_item => least,
+            count => fewer(least, count),
+        })
     };
-    let counts: Vec<usize> = (0..arrays[0].len()).map(of_entry).collect();
-    let has_deeper = deeper(&arrays)?;
-    let is_short = |array: &Array| {
-        counts.iter().enumerate().any(|(entry, count)| items(array, entry).len() < *count)
+    let counts: Vec<usize> = (0..parts[0].array.len()).map(of_entry).collect();
+    let has_deeper = deeper(&parts)?;
+    let is_short = |part: &AlignedLists| {
+        counts.iter().enumerate().any(|(entry, count)| items(&part.array, entry).len() < *count)
     };
-    if !has_deeper && !arrays.iter().any(is_short) {
-        return Ok(arrays);
+    if !has_deeper && !parts.iter().any(is_short) {
+        return Ok(parts);
     }
-    let is_fixed = !arrays.iter().any(|array| length(array) == Some(Length::Own));
+    let is_fixed = !parts.iter().any(|part| length(&part.array) == Some(Length::Own));
     let length = is_fixed.then_some(fixed);
-    let resized = arrays.into_iter().map(|array| resized(array, &counts, length));
-    let mut arrays = resized.collect::<Computed<Vec<_>>>()?;
-    if has_deeper {
-        align_deeper(&mut arrays)?;
+    for part in &mut parts {
+        let own = |entry: usize| items(&part.array, entry).len();
+        let has = counts.iter().enumerate().flat_map(|(entry, count)| {
+            let own = own(entry);
+            (0..*count).map(move |at| at < own)
+        });
+        part.has = if has_deeper { has.collect() } else { Vec::new() };
+        let array = std::mem::replace(&mut part.array, plain(Numbers::F64(Vec::new())));
+        part.array = resized(array, &counts, length, false)?;
     }
-    Ok(arrays)
+    if has_deeper {
+        align_deeper(&mut parts)?;
+    }
+    Ok(parts)
 }
 
 /// The lists within the lists of an array.
@@ -201,10 +224,10 @@ fn inner(array: &Array) -> Computed<Option<Array>> {
 ///
 /// # Errors
 /// For a fixed dimension of one item beside another: ROOT reads the next row instead.
-fn deeper(arrays: &[Array]) -> Computed<bool> {
+fn deeper(parts: &[AlignedLists]) -> Computed<bool> {
     let mut lengths = Vec::new();
-    for array in arrays {
-        lengths.extend(inner(array)?.as_ref().and_then(length));
+    for part in parts {
+        lengths.extend(inner(&part.array)?.as_ref().and_then(length));
     }
     let fixed = |length: &Length| matches!(length, Length::Fixed(_));
     let is_one = |length: &Length| *length == Length::Fixed(1);
@@ -218,20 +241,21 @@ fn deeper(arrays: &[Array]) -> Computed<bool> {
 }
 
 /// As [`aligned`], for the lists in lists that have the same items.
-fn align_deeper(arrays: &mut [Array]) -> Computed<()> {
+fn align_deeper(parts: &mut [AlignedLists]) -> Computed<()> {
     let mut places = Vec::new();
     let mut inside = Vec::new();
-    for (at, array) in arrays.iter().enumerate() {
-        if let Some(content) = inner(array)? {
+    for (at, part) in parts.iter().enumerate() {
+        if let Some(content) = inner(&part.array)? {
             places.push(at);
             inside.push(content);
         }
     }
-    let fixed = fixed_length(&inside);
+    let fixed = fixed_length(inside.iter());
     let has_fixed = inside.iter().any(|array| length(array) != Some(Length::Own));
     let of_list = |at: usize| {
-        let own = inside.iter().filter(|array| length(array) == Some(Length::Own));
-        let least = own.fold(0, |least, array| match (least, items(array, at).len()) {
+        let all = inside.iter().zip(&places).filter(|(_, place)| parts[**place].has[at]);
+        let own = all.filter(|(array, _)| length(array) == Some(Length::Own));
+        let least = own.fold(0, |least, (array, _)| match (least, items(array, at).len()) {
             (0, count) => count,
             (least, count) => least.min(count),
         });
@@ -243,9 +267,9 @@ fn align_deeper(arrays: &mut [Array]) -> Computed<()> {
     };
     let counts: Vec<usize> = (0..inside[0].len()).map(of_list).collect();
     for (at, content) in places.into_iter().zip(inside) {
-        let content = resized(content, &counts, None)?;
+        let content = resized(content, &counts, None, parts[at].is_named)?;
         if let Array::List { content: old, .. } | Array::Regular { content: old, .. } =
-            &mut arrays[at]
+            &mut parts[at].array
         {
             **old = content;
         }
@@ -254,8 +278,13 @@ fn align_deeper(arrays: &mut [Array]) -> Computed<()> {
 }
 
 /// Lists with as many items as `counts` says, all of them `length` where that is given: cut off, or
-/// continued with NaN.
-fn resized(array: Array, counts: &[usize], length: Option<usize>) -> Computed<Array> {
+/// continued with NaN, or with the one item that is there if it `repeats`.
+fn resized(
+    array: Array,
+    counts: &[usize],
+    length: Option<usize>,
+    repeats: bool,
+) -> Computed<Array> {
     if let Array::Option { index, content } = array {
         let there = || index.iter().zip(counts).filter(|(at, _)| **at >= 0);
         let present = taken(&content, there().map(|(at, _)| *at as usize));
@@ -263,7 +292,7 @@ fn resized(array: Array, counts: &[usize], length: Option<usize>) -> Computed<Ar
         let mut numbers = 0..;
         let index = index.iter().map(|at| if *at < 0 { -1 } else { numbers.next().unwrap_or(-1) });
         let index = index.collect();
-        let content = Box::new(resized(present, &counts, length)?);
+        let content = Box::new(resized(present, &counts, length, repeats)?);
         return Ok(Array::Option { index, content });
     }
     let Some(lists) = Lists::of(&array) else { return Ok(array) };
@@ -275,8 +304,10 @@ fn resized(array: Array, counts: &[usize], length: Option<usize>) -> Computed<Ar
         let items = lists.at(entry);
         let here = items.len().min(*count);
         places.extend(items.start..items.start + here);
-        places.extend(std::iter::repeat_n(beyond, count - here));
-        is_short |= here < *count;
+        let is_repeated = repeats && here == 1;
+        let rest = if is_repeated { items.start } else { beyond };
+        places.extend(std::iter::repeat_n(rest, count - here));
+        is_short |= here < *count && !is_repeated;
         offsets.push(places.len() as i64);
     }
     let content = Box::new(match is_short {

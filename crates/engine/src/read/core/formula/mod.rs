@@ -41,8 +41,10 @@ mod parse;
 mod program;
 mod reduced;
 mod root;
+mod rows;
 mod spelled;
 mod split;
+mod tmath;
 
 use std::sync::Arc;
 

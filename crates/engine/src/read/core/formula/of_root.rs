@@ -9,13 +9,18 @@ use super::arithmetic::{Binary, truths};
 use super::broadcast::{Leaf, Lengths, Lists, Value, combine, listed, plain, taken};
 use super::evaluate::{Entries, beside};
 use super::instances::is_missing;
+use super::items::dimensions;
 use super::node::{Node, Operator};
 use super::numbers::{Cast, Computed, Side};
 use super::reduced::{self, Flat};
+use super::rows::ItemRows;
+use super::tmath::{self, long};
 
 /// ROOT has NaN for a comparison of these, which is neither true nor false.
 const COMPARES_MISSING: &str = "compares a list of one item with longer ones, item by item: its \
                                 entries must have as many items";
+/// ROOT takes it for an index of the last name in the alias, or leaves it out.
+const OF_COMPUTED: &str = "has an index of an alias that is computed: write the index in the alias";
 const OVERFLOW: &str = "overflows an integer of 64 bits";
 
 /// Whether it is of ROOT's grammar.
@@ -30,6 +35,9 @@ pub(super) fn value(of: &Entries<'_>, operator: Operator, arguments: &[Node]) ->
         "@E" => std::f64::consts::E,
         "@TwoPi" => std::f64::consts::TAU,
         "@PiOver2" => std::f64::consts::FRAC_PI_2,
+        "@Sqrt2" => std::f64::consts::SQRT_2,
+        "@Infinity" => f64::INFINITY,
+        "@QuietNaN" => f64::NAN,
         "@DegToRad" => std::f64::consts::PI / 180.0,
         "@RadToDeg" => 180.0 / std::f64::consts::PI,
         "@Entries$" => of.total.ok_or("has Entries$, which is not known here")? as f64,
@@ -40,7 +48,7 @@ pub(super) fn value(of: &Entries<'_>, operator: Operator, arguments: &[Node]) ->
         "@Iteration$" | "@Instances$" => return reduced::of_instances(of, operator),
         "@double" => return column(of, arguments).map(|value| converted(of, value)),
         "@size" | "@sizes" => return sizes(column(of, arguments)?, operator == "@size"),
-        "@[]" => return indexed(of, arguments),
+        "@[]" => return indexed(of, arguments).map(ItemRows::joined),
         "@Sum$" | "@Length$" | "@Min$" | "@Max$" | "@MinIf$" | "@MaxIf$" => {
             return reduced::value(of, operator, arguments);
         }
@@ -99,6 +107,7 @@ fn kernel(operator: Operator, leaves: &[Leaf<'_>]) -> Computed<Numbers> {
         }
         (_, [Leaf::Numbers(left), Leaf::Numbers(right)]) => between(operator, *left, *right),
         (_, [Leaf::Numbers(one)]) => of_one(operator, *one),
+        (_, leaves) if leaves.len() > 2 => of_several(operator, leaves),
         _ => Err("has a function of other arguments".to_owned()),
     }
 }
@@ -165,6 +174,18 @@ fn between(operator: Operator, left: Side<'_>, right: Side<'_>) -> Computed<Numb
     if operator == "@%" && right.any(|by| long(by) == 0) {
         return Err("has % by zero".to_owned());
     }
+    let each = of_two(operator)?;
+    // The value of a formula is NaN where an item is not there, whatever is computed of it.
+    let each = |a: f64, b: f64| match (is_missing(a), is_missing(b)) {
+        (false, false) => each(a, b),
+        (true, _) => a,
+        _ => b,
+    };
+    Ok(Numbers::F64(left.zip(&right, each)))
+}
+
+/// An operator or a function of two numbers.
+fn of_two(operator: Operator) -> Computed<fn(f64, f64) -> f64> {
     let each: fn(f64, f64) -> f64 = match operator {
         "@+" => |a, b| a + b,
         "@-" => |a, b| a - b,
@@ -183,15 +204,36 @@ fn between(operator: Operator, left: Side<'_>, right: Side<'_>) -> Computed<Numb
         "@max" => |a, b| if a < b { b } else { a },
         "@Min" => |a, b| if a <= b { a } else { b },
         "@Max" => |a, b| if a >= b { a } else { b },
+        "@Sign" => f64::copysign,
+        "@Binomial" => tmath::binomial,
+        "@Poisson" => tmath::poisson,
+        "@Prob" => tmath::prob,
         _ => return Err(format!("has {} of two values", &operator[1..])),
     };
-    // The value of a formula is NaN where an item is not there, whatever is computed of it.
-    let each = |a: f64, b: f64| match (is_missing(a), is_missing(b)) {
-        (false, false) => each(a, b),
-        (true, _) => a,
-        _ => b,
+    Ok(each)
+}
+
+/// A function of three values or more.
+fn of_several(operator: Operator, leaves: &[Leaf<'_>]) -> Computed<Numbers> {
+    let each: fn(&[f64]) -> f64 = match (operator, leaves.len()) {
+        ("@Range", 3) => |all| tmath::range(all[0], all[1], all[2]),
+        ("@Gaus", 4) => |all| tmath::gaus(all[0], all[1], all[2], all[3]),
+        (_, count) => return Err(format!("has {} of {count} values", &operator[1..])),
     };
-    Ok(Numbers::F64(left.zip(&right, each)))
+    let sides = || {
+        leaves.iter().filter_map(|leaf| match leaf {
+            Leaf::Numbers(side) => Some(*side),
+            _ => None,
+        })
+    };
+    let all: Vec<_> = sides().map(f64::cast).collect();
+    let count = sides().find_map(Side::len).unwrap_or(1);
+    let one = |at: usize| {
+        let values: Vec<f64> = all.iter().map(|side| side.at(at)).collect();
+        let missing = values.iter().find(|x| is_missing(**x));
+        missing.copied().unwrap_or_else(|| each(&values))
+    };
+    Ok(Numbers::F64((0..count).map(one).collect()))
 }
 
 fn of_one(operator: Operator, side: Side<'_>) -> Computed<Numbers> {
@@ -227,6 +269,18 @@ fn of_one(operator: Operator, side: Side<'_>) -> Computed<Numbers> {
         "@Sqrt" => f64::sqrt,
         "@Tan" | "@tan" => f64::tan,
         "@Phi_mpi_pi" => phi,
+        "@Nint" => tmath::nint,
+        "@FloorNint" => |x| tmath::nint(x.floor()),
+        "@CeilNint" => |x| tmath::nint(x.ceil()),
+        "@Odd" => tmath::is_odd,
+        "@Even" => |x| 1.0 - tmath::is_odd(x),
+        "@IsNaN" => |x| u8::from(x.is_nan()).into(),
+        "@Finite" => |x| u8::from(x.is_finite()).into(),
+        "@SignBit" => |x| u8::from(x.is_sign_negative()).into(),
+        "@Gamma" => tmath::gamma,
+        "@Factorial" => tmath::factorial,
+        "@Freq" => tmath::freq,
+        "@round" => f64::round,
         "@asinh" => libm::asinh,
         "@atan" => f64::atan,
         "@cbrt" => f64::cbrt,
@@ -250,16 +304,10 @@ fn of_one(operator: Operator, side: Side<'_>) -> Computed<Numbers> {
     Ok(Numbers::F64(side.map(|x| if is_missing(x) { x } else { each(x) })))
 }
 
-/// As C++ converts on the machines that ROOT runs on: a number that does not fit becomes the least
-/// integer.
-fn long(x: f64) -> i64 {
-    let fits = (-(2f64.powi(63))..2f64.powi(63)).contains(&x);
-    if fits { x as i64 } else { i64::MIN }
-}
-
-/// A number that is too large for it has no bits.
+/// A number that is too large for it has no bits, and NaN has those of the least integer.
 fn bits(x: f64) -> u64 {
     match x {
+        x if x.is_nan() => long(x) as u64,
         x if x < 2f64.powi(63) => long(x) as u64,
         x if x < 2f64.powi(64) => x as u64,
         _ => 0,
@@ -293,6 +341,15 @@ pub(super) fn doubles(all: Vec<f64>) -> Array {
 
 fn column(of: &Entries<'_>, arguments: &[Node]) -> Computed<Value> {
     arguments.first().ok_or("lacks a column".to_owned()).and_then(|column| of.value(column))
+}
+
+/// A column beside others of the same rows.
+pub(super) fn column_by_rows(of: &Entries<'_>, arguments: &[Node]) -> Computed<ItemRows> {
+    let Some(Node::Column(name)) = arguments.first() else {
+        return Err("lacks a column".to_owned());
+    };
+    let ItemRows { value, named } = of.named(*name)?.rows.clone();
+    Ok(ItemRows { value: converted(of, value), named })
 }
 
 /// The numbers as those that ROOT computes with.
@@ -340,7 +397,15 @@ fn wider(array: Array, keeps_integers: bool) -> Array {
 fn sizes(value: Value, is_outermost: bool) -> Computed<Value> {
     let no_list = || "has size() of what is no list".to_owned();
     let Value::Array(array) = value else { return Err(no_list()) };
-    let array = listed(array)?;
+    let array = match listed(array)? {
+        Array::Option { index, content } => {
+            let Value::Array(content) = sizes(Value::Array(*content), is_outermost)? else {
+                return Err(no_list());
+            };
+            return Ok(Value::Array(Array::Option { index, content: Box::new(content) }));
+        }
+        array => array,
+    };
     let lists = Lists::of(&array).ok_or_else(no_list)?;
     // The items may be objects, which are only counted.
     let inner = if is_outermost { None } else { Some(listed(lists.content.clone())?) };
@@ -359,17 +424,22 @@ fn sizes(value: Value, is_outermost: bool) -> Computed<Value> {
 }
 
 /// Items of a column.
-fn indexed(of: &Entries<'_>, arguments: &[Node]) -> Computed<Value> {
+pub(super) fn indexed(of: &Entries<'_>, arguments: &[Node]) -> Computed<ItemRows> {
     let Some((column, indices)) = arguments.split_first() else {
         return Err("has an index of nothing".to_owned());
     };
-    let Value::Array(array) = converted(of, of.value(column)?) else {
+    let ItemRows { value, named } = column_by_rows(of, std::slice::from_ref(column))?;
+    let has_items = matches!(column, Node::Column(name) if of.named(*name)?.has_items);
+    if !has_items || !named.is_empty() {
+        return Err(OF_COMPUTED.to_owned());
+    }
+    let Value::Array(array) = value else {
         return Err("has an index of a constant".to_owned());
     };
     if let [index] = indices {
         let value = if *index == Node::Nothing { Value::Float(0.0) } else { of.value(index)? };
         if let Value::Array(places) = value {
-            return at_places(array, places).map(Value::Array);
+            return at_places(array, places).map(Value::Array).map(ItemRows::plain);
         }
     }
     let indices = indices.iter().map(|index| match index {
@@ -380,15 +450,24 @@ fn indexed(of: &Entries<'_>, arguments: &[Node]) -> Computed<Value> {
             _ => Err("has an index of several dimensions that is no constant".to_owned()),
         },
     });
-    items(array, &indices.collect::<Computed<Vec<_>>>()?).map(Value::Array)
+    let indices = indices.collect::<Computed<Vec<_>>>()?;
+    let mut named = Vec::new();
+    let value = Value::Array(items(array, &indices, 0, &mut named)?);
+    Ok(ItemRows { value, named })
 }
 
-/// Item after item of each entry; missing where a list has too few.
-fn items(array: Array, indices: &[Option<usize>]) -> Computed<Array> {
+/// Item after item of each entry, which is missing where its list has too few; in the lists of an
+/// entry, of which `depth` are around them, those in turn have the item or none, and are `named`.
+fn items(
+    array: Array,
+    indices: &[Option<usize>],
+    depth: usize,
+    named: &mut Vec<usize>,
+) -> Computed<Array> {
     let Some((index, rest)) = indices.split_first() else { return Ok(array) };
     let array = listed(array)?;
     if let Array::Option { index, content } = array {
-        let inner = items(*content, indices)?;
+        let inner = items(*content, indices, depth, named)?;
         return Ok(match inner {
             Array::Option { index: places, content } => {
                 let index = index.iter().map(|at| if *at < 0 { -1 } else { places[*at as usize] });
@@ -402,16 +481,21 @@ fn items(array: Array, indices: &[Option<usize>]) -> Computed<Array> {
     };
     let entries = array.len();
     let Some(item) = *index else {
-        let inner = items(lists.content.clone(), rest)?;
-        return Ok(reduced::without_missing(&array, inner));
+        let content = Box::new(items(lists.content.clone(), rest, depth + 1, named)?);
+        return Ok(match array {
+            Array::List { offsets, .. } => Array::List { offsets, content },
+            Array::Regular { length, .. } => Array::Regular { length, entries, content },
+            other => other,
+        });
     };
     if let Some(length) = lists.fixed {
         if item >= length {
             return Err(format!("takes item {item} of {length}"));
         }
         let places = (0..entries).map(|entry| entry * length + item);
-        return items(taken(lists.content, places), rest);
+        return items(taken(lists.content, places), rest, depth, named);
     }
+    let mut offsets = vec![0i64];
     let mut places = Vec::new();
     let mut missing = Vec::with_capacity(entries);
     for entry in 0..entries {
@@ -419,9 +503,15 @@ fn items(array: Array, indices: &[Option<usize>]) -> Computed<Array> {
         let is_there = item < all.len();
         missing.push(if is_there { places.len() as i64 } else { -1 });
         places.extend(is_there.then_some(all.start + item));
+        offsets.push(places.len() as i64);
     }
     let content = taken(lists.content, places.into_iter());
-    items(Array::Option { index: missing, content: Box::new(content) }, rest)
+    if depth > 0 {
+        named.push(depth + 1);
+        let content = Box::new(items(content, rest, depth + 1, named)?);
+        return Ok(Array::List { offsets: offsets.into(), content });
+    }
+    items(Array::Option { index: missing, content: Box::new(content) }, rest, depth, named)
 }
 
 /// Items at places that are computed; NaN where there is none, as in ROOT 6.40.
@@ -453,19 +543,28 @@ fn at_places(array: Array, places: Array) -> Computed<Array> {
     combine(&[Value::Array(entry), Value::Array(places)], Lengths::Shortest, &kernel)
 }
 
-/// `Alt$`: another value where there is none.
+/// `Alt$`: the items of a value that is computed by itself and, in place of those that it lacks,
+/// another value.
 fn alternative(of: &Entries<'_>, arguments: &[Node]) -> Computed<Value> {
-    let [primary, other] = arguments else { return Err("has Alt$ of one value".to_owned()) };
-    let primary = of.value(primary)?;
-    let other = of.value(other)?;
-    let Value::Array(array) = primary else { return Ok(primary) };
-    let flat = Flat::of(&array)?;
-    if flat.most() > 1 {
-        return Err("has Alt$ of a list: name an item of it, as in Alt$(v[0], 0)".to_owned());
+    let [first, other] = arguments else { return Err("has Alt$ of one value".to_owned()) };
+    let first = Flat::of(&of.of_formula(first)?.into_array(of.count)?)?;
+    let other = of.of_formula(other)?;
+    if matches!(&other, Value::Array(array) if dimensions(array) > 1) {
+        return Err("has Alt$ whose second value is a list".to_owned());
     }
-    let Value::Float(other) = other else {
-        return Err("has Alt$ whose second value is no constant".to_owned());
-    };
-    let one = |entry: usize| flat.of_entry(entry).first().copied().unwrap_or(other);
-    Ok(Value::Array(doubles((0..array.len()).map(one).collect())))
+    let instances = of.parts.map(reduced::instances).transpose()?.flatten();
+    let instances = instances.unwrap_or_else(|| doubles(vec![0.0; of.count]));
+    let counts = Flat::of(&instances)?;
+    let mut items = Vec::new();
+    let mut are_there = Vec::new();
+    for entry in 0..of.count {
+        let all = first.of_entry(entry);
+        for at in 0..counts.of_entry(entry).len() {
+            items.push(all.get(at).copied().unwrap_or(0.0));
+            are_there.push(f64::from(u8::from(at < all.len())));
+        }
+    }
+    let items = Value::Array(reduced::numbered(instances.clone(), items));
+    let are_there = Value::Array(reduced::numbered(instances, are_there));
+    applied("@?:", &[are_there, items, other])
 }

@@ -7,9 +7,10 @@ use rootfile::array::Number;
 use rootfile::{Array, Numbers};
 
 use super::broadcast::Value;
-use super::evaluate::Entries;
-use super::node::wrong;
+use super::evaluate::{Entries, Known};
+use super::node::{Node, wrong};
 use super::numbers::{Cast, Side, is_float};
+use super::rows::ItemRows;
 use super::{Formula, Grammar};
 use crate::read::core::columns::{Batch, datashape};
 use remote::Result;
@@ -42,7 +43,7 @@ struct Run<'a> {
     total: Option<u64>,
     keeps_integers: bool,
     decides: bool,
-    done: HashMap<*const Program, Value>,
+    done: HashMap<*const Program, Known>,
 }
 
 impl<'a> Run<'a> {
@@ -153,7 +154,7 @@ impl Program {
 
     fn array_of(&self, mut run: Run<'_>) -> Result<Array> {
         let count = run.count;
-        let value = self.value(&mut run)?.into_array(count);
+        let value = self.value(&mut run)?.rows.joined().into_array(count);
         let array = value.map_err(|why| wrong(self.text(), &why))?;
         match array.len() == count {
             true => Ok(array),
@@ -171,7 +172,7 @@ impl Program {
     pub fn integers(&self, columns: &Batch) -> Result<Vec<i64>> {
         let count = columns.len() as usize;
         let mut run = Run { keeps_integers: true, ..Run::of(columns, None) };
-        let value = self.value(&mut run)?.into_array(count);
+        let value = self.value(&mut run)?.rows.joined().into_array(count);
         let array = value.map_err(|why| wrong(self.text(), &why))?;
         match &array {
             Array::Numbers { numbers, shape } if shape.is_empty() && numbers.len() == count => {
@@ -192,12 +193,12 @@ impl Program {
         }
     }
 
-    fn value(&self, run: &mut Run<'_>) -> Result<Value> {
+    fn value(&self, run: &mut Run<'_>) -> Result<Known> {
         let mut columns = Vec::with_capacity(self.meanings.len());
         for meaning in &self.meanings {
             columns.push(match meaning {
                 Operand::Column(at) => match run.columns.columns.get(*at) {
-                    Some((_, array)) => Value::Array(array.clone()),
+                    Some((_, array)) => Known::of_column(array),
                     None => return Err(wrong(self.text(), "lacks a column")),
                 },
                 Operand::Formula(program) => match run.done.get(&Arc::as_ptr(program)) {
@@ -226,16 +227,26 @@ impl Program {
             parts: None,
         };
         let value = match self.formula.grammar {
-            Grammar::Python => entries.value(&self.formula.root),
-            Grammar::Root => entries.of_formula(&self.formula.root),
+            Grammar::Python => entries.value(&self.formula.root).map(ItemRows::plain),
+            Grammar::Root => entries.by_rows(&self.formula.root),
         };
-        let value = value.and_then(|value| match value {
+        let value = value.and_then(|ItemRows { value, named }| match value {
             // Values of ROOT's grammar have a type, constants, too.
             value if self.formula.grammar == Grammar::Root && !run.keeps_integers => {
-                value.into_array(run.count).map(Value::Array)
+                let value = value.into_array(run.count).map(Value::Array)?;
+                Ok(ItemRows { value, named })
             }
-            value => Ok(value),
+            value => Ok(ItemRows { value, named }),
         });
-        value.map_err(|why| wrong(self.text(), &why))
+        let rows = value.map_err(|why| wrong(self.text(), &why))?;
+        let lacking = entries.lacking(&self.formula.root);
+        let of_items = |operator: &str| matches!(operator, "@double" | "@[]");
+        let has_items = match &self.formula.root {
+            _ if self.formula.grammar == Grammar::Python => true,
+            Node::Column(name) => columns.get(*name).is_some_and(|known| known.has_items),
+            Node::Apply(operator, _) => of_items(operator),
+            _ => false,
+        };
+        Ok(Known { rows, lacking, has_items })
     }
 }

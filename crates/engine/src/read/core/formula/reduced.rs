@@ -2,8 +2,9 @@
 
 use rootfile::{Array, Numbers};
 
-use super::broadcast::{Leaf, Lengths, Lists, Value, combine, listed};
+use super::broadcast::{Leaf, Lengths, Lists, Value, combine, listed, taken};
 use super::evaluate::Entries;
+use super::instances::AlignedColumn;
 use super::node::{Node, Operator};
 use super::numbers::{Cast, Computed, Side};
 use super::of_root::doubles;
@@ -46,11 +47,6 @@ impl Flat {
         &self.numbers[self.offsets[entry]..self.offsets[entry + 1]]
     }
 
-    /// Items of the entry that has most.
-    pub fn most(&self) -> usize {
-        self.offsets.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0)
-    }
-
     /// One number an entry.
     fn each(&self, of: impl Fn(&[f64]) -> f64) -> Array {
         let entries = self.offsets.len() - 1;
@@ -58,14 +54,31 @@ impl Flat {
     }
 }
 
-/// `Sum$` and its like.
+/// `Sum$` and its like: missing where a friend lacks the entry.
 pub(super) fn value(of: &Entries<'_>, operator: Operator, arguments: &[Node]) -> Computed<Value> {
+    let lacking = arguments.iter().filter_map(|argument| of.lacking(argument));
+    let lacking: Vec<_> = lacking.collect();
+    let array = of_all(of, operator, arguments)?;
+    if lacking.is_empty() {
+        return Ok(Value::Array(array));
+    }
+    let is_there = |entry: &usize| !lacking.iter().any(|each| each[*entry]);
+    let content = taken(&array, (0..of.count).filter(is_there));
+    let mut places = 0..;
+    let index = (0..of.count).map(|entry| match is_there(&entry) {
+        true => places.next().unwrap_or(-1),
+        false => -1,
+    });
+    Ok(Value::Array(Array::Option { index: index.collect(), content: Box::new(content) }))
+}
+
+fn of_all(of: &Entries<'_>, operator: Operator, arguments: &[Node]) -> Computed<Array> {
     let Some((first, others)) = arguments.split_first() else {
         return Err("has a sum of nothing".to_owned());
     };
-    let array = of.of_formula(first)?.into_array(of.count)?;
-    let array = if operator == "@Length$" { without_objects(array) } else { array };
     let Some(condition) = others.first() else {
+        let array = of.of_formula(first)?.into_array(of.count)?;
+        let array = if operator == "@Length$" { without_objects(array) } else { array };
         let flat = Flat::of(&array)?;
         let of_all: fn(&[f64]) -> f64 = match operator {
             "@Sum$" => |all| all.iter().fold(0.0, |sum, one| sum + one),
@@ -73,10 +86,12 @@ pub(super) fn value(of: &Entries<'_>, operator: Operator, arguments: &[Node]) ->
             "@Min$" => |all| least(all.iter().copied()),
             _ => |all| greatest(all.iter().copied()),
         };
-        return Ok(Value::Array(flat.each(of_all)));
+        return Ok(flat.each(of_all));
     };
-    let condition = of.of_formula(condition)?;
-    let both = [Value::Array(array), condition];
+    let parts = of.aligned(&[first, condition])?;
+    let beside = Entries { parts: Some(&parts), ..*of };
+    let array = beside.value(first)?.into_array(of.count)?;
+    let both = [Value::Array(array), beside.value(condition)?];
     let side = |at: usize| {
         combine(&both, Lengths::Shortest, &move |leaves: &[Leaf<'_>]| {
             let [Leaf::Numbers(one), Leaf::Numbers(condition)] = leaves else {
@@ -93,7 +108,7 @@ pub(super) fn value(of: &Entries<'_>, operator: Operator, arguments: &[Node]) ->
         let all = all.filter(|(_, condition)| **condition != 0.0).map(|(number, _)| *number);
         if operator == "@MinIf$" { least(all) } else { greatest(all) }
     };
-    Ok(Value::Array(doubles((0..of.count).map(chosen).collect())))
+    Ok(doubles((0..of.count).map(chosen).collect()))
 }
 
 /// The same with a number for each object, where these are only counted.
@@ -121,19 +136,9 @@ fn greatest(all: impl Iterator<Item = f64>) -> f64 {
 /// `Length$` and `Iteration$`: how many values the formula has in each entry, and which one it is.
 pub(super) fn of_instances(of: &Entries<'_>, operator: Operator) -> Computed<Value> {
     let parts = of.parts.ok_or("has Length$ or Iteration$ within an index")?;
-    let values = parts.iter().map(|part| part.value.clone());
-    let values: Vec<Value> = values.filter(|value| !value.is_constant()).collect();
-    if values.is_empty() {
+    let Some(shape) = instances(parts)? else {
         return Ok(Value::Float(if operator == "@Iteration$" { 0.0 } else { 1.0 }));
-    }
-    let shape = combine(&values, Lengths::Shortest, &|leaves: &[Leaf<'_>]| {
-        let length = |leaf: &Leaf<'_>| match leaf {
-            Leaf::Numbers(side) => side.len(),
-            Leaf::Strings(offsets, _) => Some(offsets.len() - 1),
-            Leaf::Text(_) => None,
-        };
-        Ok(Numbers::F64(vec![0.0; leaves.iter().find_map(length).unwrap_or(1)]))
-    })?;
+    };
     let flat = Flat::of(&shape)?;
     if operator == "@Instances$" {
         return Ok(Value::Array(flat.each(|all| all.len() as f64)));
@@ -143,8 +148,26 @@ pub(super) fn of_instances(of: &Entries<'_>, operator: Operator) -> Computed<Val
     Ok(Value::Array(numbered(shape, numbers)))
 }
 
+/// A zero for each value that a formula of these columns has; `None` without columns.
+pub(super) fn instances(columns: &[AlignedColumn<'_>]) -> Computed<Option<Array>> {
+    let values = columns.iter().map(|column| column.rows.value.clone());
+    let values: Vec<Value> = values.filter(|value| !value.is_constant()).collect();
+    if values.is_empty() {
+        return Ok(None);
+    }
+    let zeros = |leaves: &[Leaf<'_>]| {
+        let length = |leaf: &Leaf<'_>| match leaf {
+            Leaf::Numbers(side) => side.len(),
+            Leaf::Strings(offsets, _) => Some(offsets.len() - 1),
+            Leaf::Text(_) => None,
+        };
+        Ok(Numbers::F64(vec![0.0; leaves.iter().find_map(length).unwrap_or(1)]))
+    };
+    combine(&values, Lengths::Shortest, &zeros).map(Some)
+}
+
 /// The same lists with other numbers in them.
-fn numbered(array: Array, numbers: Vec<f64>) -> Array {
+pub(super) fn numbered(array: Array, numbers: Vec<f64>) -> Array {
     match array {
         Array::List { offsets, content } => {
             Array::List { offsets, content: Box::new(numbered(*content, numbers)) }
@@ -157,29 +180,4 @@ fn numbered(array: Array, numbers: Vec<f64>) -> Array {
         }
         _ => doubles(numbers),
     }
-}
-
-/// Lists with these items, without those that are missing.
-pub(super) fn without_missing(lists: &Array, items: Array) -> Array {
-    let entries = lists.len();
-    let Some(lists) = Lists::of(lists) else { return items };
-    let Array::Option { index, content } = items else {
-        return match lists.fixed {
-            Some(length) => Array::Regular { length, entries, content: Box::new(items) },
-            None => {
-                let ends = (0..entries).map(|entry| lists.at(entry).end as i64);
-                let offsets: Vec<i64> = std::iter::once(0).chain(ends).collect();
-                Array::List { offsets: offsets.into(), content: Box::new(items) }
-            }
-        };
-    };
-    let mut offsets = vec![0i64];
-    let mut count = 0;
-    for entry in 0..entries {
-        count += index[lists.at(entry)].iter().filter(|at| **at >= 0).count() as i64;
-        offsets.push(count);
-    }
-    let places = index.iter().filter_map(|at| usize::try_from(*at).ok());
-    let content = Box::new(super::broadcast::taken(&content, places));
-    Array::List { offsets: offsets.into(), content }
 }

@@ -52,7 +52,7 @@ const SIGNS: [&str; 29] = [
 ];
 
 /// Functions as they are written, their names in the expression, and how many arguments they take.
-pub(super) const FUNCTIONS: [(&str, Operator, usize); 80] = [
+pub(super) const FUNCTIONS: [(&str, Operator, usize); 107] = [
     ("abs", "@abs", 1),
     ("acos", "@acos", 1),
     ("acosh", "@acosh", 1),
@@ -74,6 +74,7 @@ pub(super) const FUNCTIONS: [(&str, Operator, usize); 80] = [
     ("fmod", "@fmod", 2),
     ("hypot", "@hypot", 2),
     ("int", "@int", 1),
+    ("lgamma", "@lgamma", 1),
     ("log", "@log", 1),
     ("log10", "@log10", 1),
     ("log1p", "@log1p", 1),
@@ -81,6 +82,7 @@ pub(super) const FUNCTIONS: [(&str, Operator, usize); 80] = [
     ("max", "@max", 2),
     ("min", "@min", 2),
     ("pow", "@pow", 2),
+    ("round", "@round", 1),
     ("sign", "@sign", 1),
     ("sin", "@sin", 1),
     ("sinh", "@sinh", 1),
@@ -90,7 +92,6 @@ pub(super) const FUNCTIONS: [(&str, Operator, usize); 80] = [
     ("tan", "@tan", 1),
     ("tanh", "@tanh", 1),
     ("tgamma", "@tgamma", 1),
-    ("lgamma", "@lgamma", 1),
     ("trunc", "@trunc", 1),
     ("Sum$", "@Sum$", 1),
     ("Length$", "@Length$", 1),
@@ -99,7 +100,6 @@ pub(super) const FUNCTIONS: [(&str, Operator, usize); 80] = [
     ("MinIf$", "@MinIf$", 2),
     ("MaxIf$", "@MaxIf$", 2),
     ("Alt$", "@Alt$", 2),
-    ("TMath::Abs", "@abs", 1),
     ("TMath::ACos", "@ACos", 1),
     ("TMath::ACosH", "@ACosH", 1),
     ("TMath::ASin", "@ASin", 1),
@@ -107,39 +107,68 @@ pub(super) const FUNCTIONS: [(&str, Operator, usize); 80] = [
     ("TMath::ATan", "@atan", 1),
     ("TMath::ATan2", "@atan2", 2),
     ("TMath::ATanH", "@ATanH", 1),
+    ("TMath::Abs", "@abs", 1),
+    ("TMath::Binomial", "@Binomial", 2),
     ("TMath::Ceil", "@ceil", 1),
+    ("TMath::CeilNint", "@CeilNint", 1),
     ("TMath::Cos", "@cos", 1),
     ("TMath::CosH", "@cosh", 1),
     ("TMath::DegToRad", "@DegToRad", 0),
     ("TMath::E", "@E", 0),
     ("TMath::Erf", "@erf", 1),
     ("TMath::Erfc", "@erfc", 1),
+    ("TMath::Even", "@Even", 1),
     ("TMath::Exp", "@Exp", 1),
+    ("TMath::Factorial", "@Factorial", 1),
+    ("TMath::Finite", "@Finite", 1),
     ("TMath::Floor", "@floor", 1),
+    ("TMath::FloorNint", "@FloorNint", 1),
+    ("TMath::Freq", "@Freq", 1),
+    ("TMath::Gamma", "@Gamma", 1),
+    ("TMath::Gaus", "@Gaus", 1),
+    ("TMath::Gaus", "@Gaus", 2),
+    ("TMath::Gaus", "@Gaus", 3),
+    ("TMath::Gaus", "@Gaus", 4),
     ("TMath::Hypot", "@hypot", 2),
+    ("TMath::Infinity", "@Infinity", 0),
+    ("TMath::IsNaN", "@IsNaN", 1),
+    ("TMath::LnGamma", "@lgamma", 1),
     ("TMath::Log", "@Log", 1),
     ("TMath::Log10", "@Log10", 1),
     ("TMath::Log2", "@log2", 1),
     ("TMath::Max", "@Max", 2),
     ("TMath::Min", "@Min", 2),
+    ("TMath::Nint", "@Nint", 1),
+    ("TMath::Odd", "@Odd", 1),
     ("TMath::Pi", "@pi", 0),
     ("TMath::PiOver2", "@PiOver2", 0),
+    ("TMath::Poisson", "@Poisson", 2),
     ("TMath::Power", "@pow", 2),
+    ("TMath::Prob", "@Prob", 2),
+    ("TMath::QuietNaN", "@QuietNaN", 0),
     ("TMath::RadToDeg", "@RadToDeg", 0),
+    ("TMath::Range", "@Range", 3),
+    ("TMath::Sign", "@Sign", 2),
+    ("TMath::SignBit", "@SignBit", 1),
     ("TMath::Sin", "@sin", 1),
     ("TMath::SinH", "@sinh", 1),
     ("TMath::Sqrt", "@Sqrt", 1),
+    ("TMath::Sqrt2", "@Sqrt2", 0),
     ("TMath::Tan", "@Tan", 1),
     ("TMath::TanH", "@tanh", 1),
     ("TMath::TwoPi", "@TwoPi", 0),
     ("TVector2::Phi_mpi_pi", "@Phi_mpi_pi", 1),
+    ("std::abs", "@abs", 1),
+    ("std::pow", "@pow", 2),
 ];
 
 /// Names that stand for no column.
-const WORDS: [(&str, Operator); 5] = [
+const WORDS: [(&str, Operator); 7] = [
     ("pi", "@pi"),
     ("Entry$", "@Entry$"),
+    ("LocalEntry$", "@Entry$"),
     ("Entries$", "@Entries$"),
+    ("LocalEntries$", "@Entries$"),
     ("Length$", "@Instances$"),
     ("Iteration$", "@Iteration$"),
 ];
@@ -385,6 +414,14 @@ impl Parser {
         if is_collection {
             return Err(format!("has @{name}: only @{name}.size() is computed"));
         }
+        let behind = (self.tokens.get(self.at), self.tokens.get(self.at + 1));
+        if let (Some(Token::Sign("@")), Some(Token::Name(method))) = behind {
+            // `v@.size()` is `@v.size()`.
+            name.push_str(method);
+            self.at += 2;
+            self.expect("(")?;
+            return self.call(&name, true);
+        }
         if let Some((_, operator)) = WORDS.iter().find(|(word, _)| *word == name) {
             return Ok(Node::Apply(operator, Vec::new()));
         }
@@ -430,14 +467,22 @@ impl Parser {
             }
             self.expect(")")?;
         }
-        if let Some(column) = name.strip_suffix(".size").filter(|_| arguments.is_empty()) {
+        let of_collection = if is_collection { name.strip_suffix(".GetEntries") } else { None };
+        let column = name.strip_suffix(".size").or(of_collection);
+        if let Some(column) = column.filter(|_| arguments.is_empty()) {
             let column = self.column(column);
             let operator = if is_collection { "@size" } else { "@sizes" };
             return Ok(Node::Apply(operator, vec![column]));
         }
-        let known = FUNCTIONS.iter().find(|(known, ..)| *known == name && !is_collection);
-        match known {
+        let mut known = FUNCTIONS.iter().filter(|(known, ..)| *known == name && !is_collection);
+        let first = known.clone().next();
+        match known.find(|(.., count)| *count == arguments.len()).or(first) {
             Some((_, operator, count)) if arguments.len() == *count => {
+                if *operator == "@Gaus" {
+                    // Around 0, with a width of 1, and not normalised.
+                    arguments
+                        .extend([0.0, 0.0, 1.0, 0.0][*count..].iter().copied().map(Node::Float));
+                }
                 Ok(Node::Apply(operator, arguments))
             }
             Some((_, _, count)) => {
@@ -557,7 +602,7 @@ mod tests {
             ("p4.Pt() > 3", "calls p4.Pt()"),
             ("a +", "ends too early"),
             ("a b", "cannot be read at \"b\""),
-            ("LocalEntry$", "has LocalEntry$"),
+            ("Special$", "has Special$"),
             ("sqrt(a, b)", "gives sqrt 2 arguments"),
             ("a # b", "cannot be read at '#'"),
             ("\"a", "ends within a text"),
