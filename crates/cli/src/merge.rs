@@ -26,8 +26,8 @@ use crate::target::{OutputArgument, Places, with_lists};
   farroot merge -f --recompress zstd:5 all.root run3/0.root run3/1.root")]
 pub struct MergeArguments {
     /// First the new file, as for hadd: a path or a URL. Then URLs (root://, http://), paths or
-    /// patterns, in the order that their entries are to have; @FILE for those that a file lists, one
-    /// per line
+    /// patterns, in the order that their entries are to have; @FILE for those that a file lists,
+    /// one per line
     #[arg(required = true, value_name = "TARGET SOURCE...")]
     places: Vec<String>,
     #[command(flatten)]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import ROOT
 
@@ -51,7 +52,7 @@ void make(const char* path, int split, const std::vector<std::string>& formulas,
 def main(folder: Path, formulas: list[str]) -> None:
     ROOT.gErrorIgnoreLevel = 6000
     ROOT.gInterpreter.Declare(MAKE)
-    drawn = {}
+    drawn: dict[int, Any] = {}
     for split in SPLITS:
         path = str(folder / f"split{split}.root")
         ROOT.make(path, split, ROOT.std.vector["std::string"](formulas), ENTRIES)

@@ -42,7 +42,7 @@ impl KerberosService {
     /// # Errors
     /// A text that names the fault and the file.
     pub fn check(&self) -> Result<(), String> {
-        let library = Library::load()?;
+        let library = Krb5Library::load()?;
         let session = Session::new(library)?;
         if !self.principal.contains('@') {
             return Err(format!(
@@ -69,7 +69,7 @@ impl KerberosService {
         if request.len() > REQUEST_BYTES_MAX {
             return Err("the message is too long for a ticket".to_owned());
         }
-        let session = Session::new(Library::load()?)?;
+        let session = Session::new(Krb5Library::load()?)?;
         let principal = session.principal(&self.principal)?;
         let keytab = session.keytab(&self.keytab)?;
         session.client_of(request, &principal, &keytab)
@@ -89,7 +89,7 @@ struct Data {
 
 /// `krb5_ticket`.
 #[repr(C)]
-struct Ticket {
+struct SealedTicket {
     magic: i32,
     server: Handle,
     sealed: Sealed,
@@ -149,9 +149,9 @@ type ReadRequest = unsafe extern "C" fn(
     Handle,
     Handle,
     *mut i32,
-    *mut *mut Ticket,
+    *mut *mut SealedTicket,
 ) -> i32;
-type FreeTicket = unsafe extern "C" fn(Handle, *mut Ticket);
+type FreeTicket = unsafe extern "C" fn(Handle, *mut SealedTicket);
 type Message = unsafe extern "C" fn(Handle, i32) -> *const c_char;
 type FreeMessage = unsafe extern "C" fn(Handle, *const c_char);
 /// The entry is a structure of the library, of which only room is needed.
@@ -163,7 +163,7 @@ type FreeEntry = unsafe extern "C" fn(Handle, *mut Entry) -> i32;
 struct Entry([u8; 256]);
 
 /// The functions of the library that are called.
-struct Library {
+struct Krb5Library {
     init: Init,
     free: Free,
     message: Message,
@@ -184,13 +184,13 @@ struct Library {
     _shared: Shared,
 }
 
-impl Library {
+impl Krb5Library {
     /// The library, looked for once in a process.
     fn load() -> Result<&'static Self, String> {
-        static LIBRARY: PerProcess<Option<Option<&Library>>> = PerProcess::new();
+        static LIBRARY: PerProcess<Option<Option<&Krb5Library>>> = PerProcess::new();
         let found = *LIBRARY
             .lock()
-            .get_or_insert_with(|| Library::open().map(|one| &*Box::leak(one.into())));
+            .get_or_insert_with(|| Krb5Library::open().map(|one| &*Box::leak(one.into())));
         found.ok_or_else(|| {
             format!(
                 "tickets are accepted by MIT's Kerberos library {NAME}, which is not here: install \
@@ -205,11 +205,11 @@ impl Library {
         macro_rules! function {
             ($name:literal) => {
                 // SAFETY: the types of the functions are those of MIT's `krb5.h`; the library stays
-                // loaded as long as `Library` lives.
+                // loaded as long as `Krb5Library` lives.
                 *unsafe { shared.get($name) }.ok()?
             };
         }
-        Some(Library {
+        Some(Krb5Library {
             init: function!(b"krb5_init_context\0"),
             free: function!(b"krb5_free_context\0"),
             message: function!(b"krb5_get_error_message\0"),
@@ -233,7 +233,7 @@ impl Library {
 
 /// A context of the library, for one thread.
 struct Session {
-    library: &'static Library,
+    library: &'static Krb5Library,
     context: Handle,
 }
 
@@ -245,7 +245,7 @@ impl Drop for Session {
 }
 
 impl Session {
-    fn new(library: &'static Library) -> Result<Self, String> {
+    fn new(library: &'static Krb5Library) -> Result<Self, String> {
         let mut context = null_mut();
         // SAFETY: the pointer is to a live value that the function fills.
         let code = unsafe { (library.init)(&mut context) };
@@ -396,7 +396,7 @@ impl Drop for AuthContext<'_> {
 
 struct ReadTicket<'a> {
     session: &'a Session,
-    ticket: *mut Ticket,
+    ticket: *mut SealedTicket,
 }
 
 impl Drop for ReadTicket<'_> {
@@ -418,7 +418,7 @@ mod tests {
 
     #[test]
     fn a_service_without_keys_is_refused_before_clients_come() {
-        if Library::load().is_err() {
+        if Krb5Library::load().is_err() {
             eprintln!("SKIPPED: {NAME} is not here; no service was tested");
             return;
         }
@@ -435,7 +435,7 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_request_are_an_error() {
-        if Library::load().is_err() {
+        if Krb5Library::load().is_err() {
             eprintln!("SKIPPED: {NAME} is not here; no request was tested");
             return;
         }

@@ -38,8 +38,8 @@ pub fn quota_of_files(path: &str, bytes_max: u64) -> Result<CacheQuota, String> 
     Ok(CacheQuota { name: folder.to_owned(), bytes_max, place: Some(QuotaPlace::new(has)) })
 }
 
-/// A quota of the bytes that a reader brings in: `user:NAME`, `group:ISSUER:/GROUP`,
-/// `subject:ISSUER:NAME`, `principal:NAME@REALM`, `dn:/NAME` or `voms:/GROUP`, as a rule lists them.
+/// A quota of the bytes that a reader brings in, named as a rule lists it: `user:NAME`,
+/// `group:ISSUER:/GROUP`, `subject:ISSUER:NAME`, `principal:NAME@REALM`, `dn:/NAME`, `voms:/GROUP`.
 pub fn quota_of_reader(who: &str, bytes_max: u64) -> CacheQuota {
     CacheQuota { name: who.to_owned(), bytes_max, place: None }
 }

@@ -604,8 +604,8 @@ impl FarFiles {
         Ok((file, watched))
     }
 
-    /// Closes a file that no client has open, where its server is to be asked about it: xrootd opens
-    /// the file that somebody still has open there, also when another has got its name since.
+    /// Closes a file that no client has open, where its server is to be asked about it: xrootd
+    /// opens the file that somebody still has open there, also when another has its name now.
     fn close_before_question(&self, address: &Address, cache_use: CacheUse) {
         let counts = self.0.engine.config().cache.check.open_counts();
         let is_asked = |here: &KeptOpen| {

@@ -16,7 +16,7 @@ use farroot_remote::{Config, ErrorKind};
 use xrootd::server::ServedTls;
 
 use super::super::over_tcp;
-use super::super::peers::{free_port, own_by_daemon};
+use super::super::peers::own_by_daemon;
 use super::bed::{Bed, content};
 use super::door::Door;
 use super::examined::{examine, of};
@@ -30,7 +30,7 @@ const INSIDE: &str = "FARROOT_TEST_KERBEROS";
 
 /// A realm with a service, and a ticket of alice; and one that has expired when it is used.
 fn realm(folder: &Path) -> Option<Realm> {
-    let realm = Realm::start(folder, free_port())?;
+    let realm = Realm::start(folder)?;
     realm.add("xrootd/localhost");
     realm.add("alice");
     realm.login("alice", "tickets", "10h");
