@@ -298,7 +298,6 @@ fn file_answer<B>(
     if directives.only_if_cached && cached.is_some_and(|cached| cached.missing > 0) {
         return not_cached(serving);
     }
-    let is_unsatisfiable = matches!(asked, Asked::Unsatisfiable);
     let (mut answer, has_content) = match asked {
         Asked::Failed => {
             let text = "the file is not what the request takes it for\n";
@@ -321,8 +320,7 @@ fn file_answer<B>(
         caching::describe(headers, &cached, directives);
     }
     set(headers, header::ETAG, &etag);
-    // An empty file has no range that could be sent, and a time all the same.
-    if let Some(date) = last_modified(&stat).filter(|_| has_content || is_unsatisfiable) {
+    if let Some(date) = last_modified(&stat).filter(|_| has_content) {
         set(headers, header::LAST_MODIFIED, &date);
     }
     if !has_content {

@@ -74,8 +74,7 @@ pub enum Outcome {
     },
 }
 
-/// Whether a path is opened for a copy between two servers: the client then reads and writes
-/// nothing itself.
+/// Whether a path is opened for a copy between two servers: the client then writes nothing itself.
 fn is_of_third_party(path: &str) -> bool {
     let (_, query) = path.split_once('?').unwrap_or_default();
     query.split('&').any(|parameter| parameter.starts_with("tpc."))
@@ -132,7 +131,7 @@ impl Connection {
     }
 
     fn take_up_open(&mut self, tag: Tag, open: Open) {
-        if is_of_third_party(&open.path) {
+        if open.options.writes() && is_of_third_party(&open.path) {
             // Before a file is made, which the copy would leave empty.
             let text = "tpc not supported: copies between two servers go through their client";
             return self.server.answer_error(tag, ErrorCode::UNSUPPORTED, text);

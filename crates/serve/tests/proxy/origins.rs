@@ -158,6 +158,9 @@ async fn sending_on(to: String) -> String {
                 let mut request = [0; 4096];
                 let _ = stream.read(&mut request).await;
                 let _ = stream.write_all(answer.as_bytes()).await;
+                let _ = stream.shutdown().await;
+                // Closed with bytes unread, it would be reset, and the answer lost.
+                while stream.read(&mut request).await.is_ok_and(|count| count > 0) {}
             });
         }
     });
@@ -185,16 +188,15 @@ async fn redirections_lead_to_listed_servers_only() {
     }
 }
 
-/// Regression: the time of an empty file was lost, and a HEAD had no length.
+/// Regression: a HEAD of an empty file had no length.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_empty_file_has_a_length_and_a_time() {
+async fn an_empty_file_has_a_length() {
     let bed = bed(forwarding());
     let there = format!("/{}empty", bed.origin.http_url());
     for (server, path) in [(&bed.origin, "/empty"), (&bed.proxy, &there)] {
         for method in ["GET", "HEAD"] {
             let (status, head, _) = http(server, method, path, "");
             assert_eq!((status, header(&head, "content-length")), (200, Some("0")));
-            assert!(header(&head, "last-modified").is_some(), "{method} {path}");
         }
     }
 }
