@@ -67,7 +67,7 @@ def test_texts_that_are_no_utf_8_are_an_error(tmp_path: Path) -> None:
     tree = farroot.open(tmp_path / "t.root")["t"]
     with pytest.raises(farroot.UnsupportedError, match="not UTF-8"):
         tree.arrays(library="arrow")
-    with pytest.raises(farroot.Error, match=r"s as an array of Arrow: .*not UTF-8"):
+    with pytest.raises(farroot.Error, match="is not UTF-8"):
         tree.to_arrow().read_all()
     assert tree.arrays(["n"], library="arrow")["n"].to_pylist() == [1, 2]
     assert tree["s"].array(entry_stop=1, library="arrow").to_pylist() == ["plain"]

@@ -80,7 +80,7 @@ def test_the_page_has_all_names_of_the_configuration(tmp_path: Path) -> None:
     known = set(re.findall(r"`([\w-]+)`", expected))
     assert known == {name.partition(".")[0] for name in names_of_the_page()}
     dotted = {name for name in names_of_the_page() if "." in name}
-    for table in ("tls", "cluster"):
+    for table in ("tls", "kerberos", "x509", "cluster"):
         path.write_text(f"[{table}]\nnone = 1\n")
         _, _, expected = check(path).stderr.partition("expected ")
         known = {f"{table}.{name}" for name in re.findall(r"`([\w-]+)`", expected)}

@@ -1,9 +1,9 @@
 //! Servers that take tickets of Kerberos: farroot's own clients, and XRootD's.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Lines};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use super::realm::Realm;
 
@@ -16,6 +16,8 @@ const RULES: &str = "\
 /// A server of this program within a realm.
 struct Service {
     child: Child,
+    /// Kept, as the program ends where it cannot say what it serves.
+    _said: Lines<BufReader<ChildStdout>>,
     /// `root://localhost:PORT/`.
     root: String,
     http: String,
@@ -33,10 +35,12 @@ impl Service {
         let mut command = Command::new(env!("CARGO_BIN_EXE_farroot"));
         realm.enter(&mut command).args(arguments).args(["--port", "0", "--http-port", "0"]);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut url =
-            || lines.next().expect("an address").unwrap().replace("127.0.0.1", "localhost");
-        Service { root: url(), http: url(), child }
+            || said.next().expect("an address").unwrap().replace("127.0.0.1", "localhost");
+        let root = url();
+        let http = url();
+        Service { child, _said: said, root, http }
     }
 }
 
