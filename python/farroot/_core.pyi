@@ -463,8 +463,9 @@ class Table:
     def has_column(self, name: str, below: int | None = None) -> bool:
         """Whether a column, also of a friend, has a name, which it hides from aliases."""
 
-    def column(self, name: str, below: int | None = None) -> ColumnInfo:
-        """The column of a name in a formula, in which dots may stand for slashes."""
+    def column(self, name: str, below: int | None = None, *, of_root: bool = False) -> ColumnInfo:
+        """The column of a name in a formula, in which dots may stand for slashes; in ROOT's grammar
+        also of a member without its column."""
 
     def columns_read_by(self, program: str) -> list[str]:
         """Columns that the program of this name read in its last run from a table with the same

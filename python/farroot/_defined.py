@@ -73,7 +73,7 @@ def _array(found: Any, entries: int, form: Literal["tree", "rntuple"] | None) ->
 
 
 def _of_formula(text: str) -> tuple[list[str], _core.Program]:
-    read = formula(text, lambda name: cast("Leaf", _Name(name)), {})
+    read = formula(text, lambda name, _: cast("Leaf", _Name(name)), {})
     return [str(leaf.key) for leaf in read.leaves()], read.program
 
 

@@ -114,7 +114,7 @@ class _Reader:
 
     def __init__(
         self,
-        leaf: Callable[[str], Leaf],
+        leaf: Callable[[str, bool], Leaf],
         aliases: Mapping[str, str],
         entries: Callable[[], int] | None,
     ) -> None:
@@ -135,7 +135,7 @@ class _Reader:
             if not isinstance(self._aliases.get(name, EachFiles()), EachFiles):
                 meanings.append(self._alias(name, within))
                 continue
-            leaf = self._leaf(name)
+            leaf = self._leaf(name, core.is_of_root)
             if core.is_of_root and leaf.counts_objects:
                 core = core.counting(at)
                 leaf = leaf.counting()
@@ -163,14 +163,14 @@ class _Reader:
 
 def formula(
     text: str,
-    leaf: Callable[[str], Leaf],
+    leaf: Callable[[str, bool], Leaf],
     aliases: Mapping[str, str],
     entries: Callable[[], int] | None = None,
 ) -> Formula:
     """Reads an expression.
 
     Args:
-        leaf: The column of a name.
+        leaf: The column of a name, and whether it is in ROOT's grammar.
         aliases: Formulas by their names, which go before those of columns.
         entries: How many the table has.
 

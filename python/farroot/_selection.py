@@ -341,10 +341,10 @@ def _computed(place: Place, text: str, aliases: Mapping[str, str]) -> Computed:
 def _formula(text: str, place: Place, aliases: Mapping[str, str]) -> Formula:
     """Reads a formula; errors as :func:`formula`, and `KeyInFileError` for an unknown name."""
 
-    def leaf(name: str) -> Leaf:
+    def leaf(name: str, of_root: bool) -> Leaf:
         if name in aliases:
             return Leaf(AliasInfo(name))
-        return Leaf(place.table._live().column(name, place._number))
+        return Leaf(place.table._live().column(name, place._number, of_root=of_root))
 
     return formula(text, leaf, aliases, lambda: place.num_entries)
 

@@ -336,12 +336,19 @@ impl Table {
         wait(py, &engine, engine.has_column(scope, name))?.map_err(|error| exception(py, &error))
     }
 
-    /// The column of a name in a formula, in which dots may stand for slashes.
-    #[pyo3(signature = (name, below = None))]
-    fn column(&self, py: Python<'_>, name: &str, below: Option<usize>) -> PyResult<ColumnInfo> {
+    /// The column of a name in a formula, in which dots may stand for slashes; in ROOT's grammar
+    /// also of a member without its column.
+    #[pyo3(signature = (name, below = None, *, of_root = false))]
+    fn column(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        below: Option<usize>,
+        of_root: bool,
+    ) -> PyResult<ColumnInfo> {
         let engine = engine(py)?;
         let scope = self.scope(py, below)?;
-        let found = wait(py, &engine, engine.column_in_formula(scope, name))?;
+        let found = wait(py, &engine, engine.column_in_formula(scope, name, of_root))?;
         found.map(info).map_err(|error| exception(py, &error))
     }
 

@@ -34,7 +34,7 @@ use crate::read::open::friends;
 use crate::read::open::meaning::{Meaning, NameScope, has_column, meaning};
 use crate::read::open::objects::{Content, Contents, content_in};
 use crate::read::open::presumed::PresumedTable;
-use crate::read::open::resolve::{ResolvedColumn, in_formula};
+use crate::read::open::resolve::{ResolvedColumn, in_formula, in_root_formula};
 use crate::read::open::table::table_in;
 use crate::read::tree::Tree;
 use crate::read::watch::opens::Opens;
@@ -403,7 +403,8 @@ impl Engine {
         has_column(&self.inner.session, scope, name).await
     }
 
-    /// The column of a name in a formula, in which dots may stand for slashes.
+    /// The column of a name in a formula, in which dots may stand for slashes; in ROOT's grammar
+    /// also of a member without its column.
     ///
     /// # Errors
     /// As [`Engine::meaning`].
@@ -411,8 +412,12 @@ impl Engine {
         &self,
         scope: NameScope<'_>,
         name: &str,
+        of_root: bool,
     ) -> Result<ResolvedColumn> {
-        in_formula(&self.inner.session, scope, name).await
+        match of_root {
+            true => in_root_formula(&self.inner.session, scope, name).await,
+            false => in_formula(&self.inner.session, scope, name).await,
+        }
     }
 
     /// The table, directory or object at a path of a file. Objects of `opaque` classes are left as

@@ -267,6 +267,22 @@ pub(crate) async fn in_formula(
     Err(error)
 }
 
+/// As [`in_formula`], in a formula of ROOT's grammar where no alias has the name: it may be that of
+/// a member without its column.
+///
+/// # Errors
+/// As [`in_formula`].
+pub(crate) async fn in_root_formula(
+    session: &Session,
+    scope: NameScope<'_>,
+    name: &str,
+) -> Result<ResolvedColumn> {
+    match in_formula(session, scope, name).await {
+        Err(error) => without_column(scope, name).ok_or(error),
+        found => found,
+    }
+}
+
 /// As ROOT, the first leaf of a name or, without one, the first column whose records have such a
 /// member, where the name of the column is left out: `fE` for `p4.fE`.
 pub(super) fn without_column(scope: NameScope<'_>, name: &str) -> Option<ResolvedColumn> {
