@@ -55,7 +55,7 @@ struct Person<'a> {
 const PEOPLE: [Person<'static>; 5] = [
     Person { name: "ada", cache: "of-ada", protocols: "krb5", may: &["open", "ada", "realm"] },
     Person { name: "bob", cache: "of-bob", protocols: "krb5", may: &["open", "realm"] },
-    // Whoever has no ticket, or one that has expired, is nobody.
+    // A client without a ticket, or with an expired one, reads public files.
     Person { name: "expired", cache: "short", protocols: "krb5,unix", may: &["open"] },
     Person { name: "nobody", cache: "none", protocols: "unix", may: &["open"] },
     // Who logs in by the name alone has not shown the ticket.

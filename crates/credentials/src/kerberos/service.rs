@@ -51,13 +51,13 @@ impl KerberosService {
                 self.principal
             ));
         }
-        session.principal(&self.principal)?;
-        let keytab = self.keytab.display();
-        std::fs::File::open(&self.keytab).map_err(|error| format!("{keytab}: {error}"))?;
+        let principal = session.principal(&self.principal)?;
+        let path = self.keytab.display();
+        std::fs::File::open(&self.keytab).map_err(|error| format!("{path}: {error}"))?;
+        let keytab = session.keytab(&self.keytab)?;
         session
-            .keytab(&self.keytab)?
-            .has_key(&session.principal(&self.principal)?)
-            .map_err(|why| format!("{keytab} has no key of {}: {why}", self.principal))
+            .look_for_key(&keytab, &principal)
+            .map_err(|why| format!("{path} has no key of {}: {why}", self.principal))
     }
 
     /// Who has sent this AP-REQ (RFC 4120, section 5.5.1). It reads the keytab and the library's
@@ -149,9 +149,8 @@ type ReadRequest = unsafe extern "C" fn(
     Handle,
     Handle,
     *mut i32,
-    *mut *mut SealedTicket,
+    *mut Handle,
 ) -> i32;
-type FreeTicket = unsafe extern "C" fn(Handle, *mut SealedTicket);
 type Message = unsafe extern "C" fn(Handle, i32) -> *const c_char;
 type FreeMessage = unsafe extern "C" fn(Handle, *const c_char);
 /// The entry is a structure of the library, of which only room is needed.
@@ -179,7 +178,7 @@ struct Krb5Library {
     unparse_name: Unparse,
     free_name: FreeName,
     read_request: ReadRequest,
-    free_ticket: FreeTicket,
+    free_ticket: FreeWithin,
     /// Keeps the functions where they are.
     _shared: Shared,
 }
@@ -233,24 +232,24 @@ impl Krb5Library {
 
 /// A context of the library, for one thread.
 struct Session {
-    library: &'static Krb5Library,
+    functions: &'static Krb5Library,
     context: Handle,
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
         // SAFETY: the context is the library's, and this is the last use of it.
-        unsafe { (self.library.free)(self.context) };
+        unsafe { (self.functions.free)(self.context) };
     }
 }
 
 impl Session {
-    fn new(library: &'static Krb5Library) -> Result<Self, String> {
+    fn new(functions: &'static Krb5Library) -> Result<Self, String> {
         let mut context = null_mut();
         // SAFETY: the pointer is to a live value that the function fills.
-        let code = unsafe { (library.init)(&mut context) };
+        let code = unsafe { (functions.init)(&mut context) };
         match code {
-            0 => Ok(Session { library, context }),
+            0 => Ok(Session { functions, context }),
             code => {
                 Err(format!("the Kerberos library cannot be set up (error {code}): see krb5.conf"))
             }
@@ -264,63 +263,94 @@ impl Session {
         }
         // SAFETY: the text is the library's, a text of C, and is copied before it is given back.
         unsafe {
-            let text = (self.library.message)(self.context, code);
+            let text = (self.functions.message)(self.context, code);
             if text.is_null() {
                 return Err(format!("error {code}"));
             }
             let words = shown(&CStr::from_ptr(text).to_string_lossy());
-            (self.library.free_message)(self.context, text);
+            (self.functions.free_message)(self.context, text);
             Err(words)
         }
     }
 
-    fn principal(&self, name: &str) -> Result<Principal<'_>, String> {
+    fn principal(&self, name: &str) -> Result<LibraryHandle<'_>, String> {
         let name = CString::new(name).map_err(|_| "a principal with a NUL".to_owned())?;
-        let mut handle = null_mut();
+        let mut made = LibraryHandle::new(self, |session, handle| {
+            // SAFETY: the principal is the library's, and this is the last use of it.
+            unsafe { (session.functions.free_principal)(session.context, handle) };
+        });
+        let parse = self.functions.parse_name;
         // SAFETY: all pointers are to live values; the function copies the name.
-        self.check(unsafe { (self.library.parse_name)(self.context, name.as_ptr(), &mut handle) })?;
-        Ok(Principal { session: self, handle })
+        self.check(unsafe { parse(self.context, name.as_ptr(), &mut made.handle) })?;
+        Ok(made)
     }
 
-    fn keytab(&self, path: &Path) -> Result<Keytab<'_>, String> {
+    fn keytab(&self, path: &Path) -> Result<LibraryHandle<'_>, String> {
         let name = format!("FILE:{}", path.display());
         let name = CString::new(name).map_err(|_| "a path with a NUL".to_owned())?;
-        let mut handle = null_mut();
+        let mut made = LibraryHandle::new(self, |session, handle| {
+            // SAFETY: the keytab is the library's, and this is the last use of it.
+            unsafe { (session.functions.keytab_close)(session.context, handle) };
+        });
+        let open = self.functions.keytab_open;
         // SAFETY: as above.
-        let code = unsafe { (self.library.keytab_open)(self.context, name.as_ptr(), &mut handle) };
+        self.check(unsafe { open(self.context, name.as_ptr(), &mut made.handle) })?;
+        Ok(made)
+    }
+
+    /// Looks for a key of a service, of any version and cipher.
+    fn look_for_key(
+        &self,
+        keytab: &LibraryHandle<'_>,
+        principal: &LibraryHandle<'_>,
+    ) -> Result<(), String> {
+        let Session { functions, context } = self;
+        let mut entry = Entry([0; 256]);
+        // SAFETY: all pointers are to live values; the entry has more room than the function fills.
+        let code = unsafe {
+            (functions.keytab_entry)(*context, keytab.handle, principal.handle, 0, 0, &mut entry)
+        };
         self.check(code)?;
-        Ok(Keytab { session: self, handle })
+        // SAFETY: the function above has filled the entry.
+        self.check(unsafe { (functions.free_entry)(*context, &mut entry) })
     }
 
     fn client_of(
         &self,
         request: &[u8],
-        principal: &Principal<'_>,
-        keytab: &Keytab<'_>,
+        principal: &LibraryHandle<'_>,
+        keytab: &LibraryHandle<'_>,
     ) -> Result<KerberosClient, String> {
-        let mut auth = AuthContext { session: self, handle: null_mut() };
+        let mut auth = LibraryHandle::new(self, |session, handle| {
+            // SAFETY: the context is the library's, and this is the last use of it.
+            unsafe { (session.functions.auth_free)(session.context, handle) };
+        });
         // SAFETY: the pointer is to a live value that the function fills.
-        self.check(unsafe { (self.library.auth_new)(self.context, &mut auth.handle) })?;
+        self.check(unsafe { (self.functions.auth_new)(self.context, &mut auth.handle) })?;
         let length = u32::try_from(request.len()).unwrap_or(u32::MAX);
         let data = Data { magic: 0, length, data: request.as_ptr() as *mut c_char };
-        let mut ticket = ReadTicket { session: self, ticket: null_mut() };
+        let mut ticket = LibraryHandle::new(self, |session, handle| {
+            // SAFETY: the ticket is the library's, and this is the last use of it.
+            unsafe { (session.functions.free_ticket)(session.context, handle) };
+        });
         // SAFETY: all pointers are to live values; the function only reads the request, whose
         // length is at most `REQUEST_BYTES_MAX`.
         let code = unsafe {
-            (self.library.read_request)(
+            (self.functions.read_request)(
                 self.context,
                 &mut auth.handle,
                 &data,
                 principal.handle,
                 keytab.handle,
                 null_mut(),
-                &mut ticket.ticket,
+                &mut ticket.handle,
             )
         };
         self.check(code)?;
+        let read = ticket.handle.cast::<SealedTicket>();
         // SAFETY: the function has made a ticket with its decrypted content, which lives as long as
         // `ticket`.
-        let content = unsafe { ticket.ticket.as_ref().and_then(|ticket| ticket.content.as_ref()) };
+        let content = unsafe { read.as_ref().and_then(|ticket| ticket.content.as_ref()) };
         let content = content.ok_or("the library has not read the ticket")?;
         let principal = self.name(content.client)?;
         let expires = u64::from(content.times.end.cast_unsigned());
@@ -333,77 +363,31 @@ impl Session {
         // SAFETY: the principal is the library's; the text that it makes is a text of C, copied
         // before it is given back.
         unsafe {
-            self.check((self.library.unparse_name)(self.context, principal, &mut text))?;
+            self.check((self.functions.unparse_name)(self.context, principal, &mut text))?;
             let name = CStr::from_ptr(text).to_str().map(str::to_owned);
-            (self.library.free_name)(self.context, text);
+            (self.functions.free_name)(self.context, text);
             name.map_err(|_| "the name of the client is not UTF-8".to_owned())
         }
     }
 }
 
-struct Principal<'a> {
+/// A handle that is given back when it is dropped.
+struct LibraryHandle<'a> {
     session: &'a Session,
     handle: Handle,
+    release: fn(&Session, Handle),
 }
 
-impl Drop for Principal<'_> {
-    fn drop(&mut self) {
-        // SAFETY: the handle is the library's, and this is the last use of it.
-        unsafe { (self.session.library.free_principal)(self.session.context, self.handle) };
+impl<'a> LibraryHandle<'a> {
+    fn new(session: &'a Session, release: fn(&Session, Handle)) -> Self {
+        LibraryHandle { session, handle: null_mut(), release }
     }
 }
 
-struct Keytab<'a> {
-    session: &'a Session,
-    handle: Handle,
-}
-
-impl Keytab<'_> {
-    /// Whether it has a key of this service, of any version and cipher.
-    fn has_key(&self, principal: &Principal<'_>) -> Result<(), String> {
-        let Session { library, context } = self.session;
-        let mut entry = Entry([0; 256]);
-        // SAFETY: all pointers are to live values; the entry has more room than the function fills.
-        let code = unsafe {
-            (library.keytab_entry)(*context, self.handle, principal.handle, 0, 0, &mut entry)
-        };
-        self.session.check(code)?;
-        // SAFETY: the function above has filled the entry.
-        self.session.check(unsafe { (library.free_entry)(*context, &mut entry) })
-    }
-}
-
-impl Drop for Keytab<'_> {
-    fn drop(&mut self) {
-        // SAFETY: the handle is the library's, and this is the last use of it.
-        unsafe { (self.session.library.keytab_close)(self.session.context, self.handle) };
-    }
-}
-
-struct AuthContext<'a> {
-    session: &'a Session,
-    handle: Handle,
-}
-
-impl Drop for AuthContext<'_> {
+impl Drop for LibraryHandle<'_> {
     fn drop(&mut self) {
         if !self.handle.is_null() {
-            // SAFETY: the handle is the library's, and this is the last use of it.
-            unsafe { (self.session.library.auth_free)(self.session.context, self.handle) };
-        }
-    }
-}
-
-struct ReadTicket<'a> {
-    session: &'a Session,
-    ticket: *mut SealedTicket,
-}
-
-impl Drop for ReadTicket<'_> {
-    fn drop(&mut self) {
-        if !self.ticket.is_null() {
-            // SAFETY: the ticket is the library's, and this is the last use of it.
-            unsafe { (self.session.library.free_ticket)(self.session.context, self.ticket) };
+            (self.release)(self.session, self.handle);
         }
     }
 }

@@ -8,17 +8,12 @@ use x509_parser::time::ASN1Time;
 
 use super::certificate::instant;
 use super::chain::Signed;
-use super::der::{Element, Fields, all, element, only};
+use super::der::{
+    BITS, BOOLEAN, Element, Fields, IDENTIFIER, INTEGER, OCTETS, SEQUENCE, SET, TIME, all, element,
+    only,
+};
 use super::names::dotted;
 
-const SEQUENCE: u8 = 0x30;
-const SET: u8 = 0x31;
-const BOOLEAN: u8 = 0x01;
-const INTEGER: u8 = 0x02;
-const BITS: u8 = 0x03;
-const OCTETS: u8 = 0x04;
-const IDENTIFIER: u8 = 0x06;
-const TIME: u8 = 0x18;
 /// The first choice of a SEQUENCE that has several.
 const FIRST: u8 = 0xa0;
 /// A `GeneralName` that is a name of the directory, and one that is an address.

@@ -5,14 +5,8 @@ use std::time::SystemTime;
 use x509_parser::extensions::ParsedExtension;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-use super::der::{Fields, only};
+use super::der::{BITS, Fields, IDENTIFIER, INTEGER, OCTETS, SEQUENCE, only};
 use super::{certificate, names};
-
-const SEQUENCE: u8 = 0x30;
-const INTEGER: u8 = 0x02;
-const BITS: u8 = 0x03;
-const OCTETS: u8 = 0x04;
-const IDENTIFIER: u8 = 0x06;
 
 /// `proxyCertInfo` (RFC 3820, section 3.8).
 const PROXY: &str = "1.3.6.1.5.5.7.1.14";

@@ -1,6 +1,16 @@
 //! DER (X.690) as far as names and attribute certificates need it: tags of one byte, definite
 //! lengths.
 
+/// Tags that documents here have.
+pub(super) const BOOLEAN: u8 = 0x01;
+pub(super) const INTEGER: u8 = 0x02;
+pub(super) const BITS: u8 = 0x03;
+pub(super) const OCTETS: u8 = 0x04;
+pub(super) const IDENTIFIER: u8 = 0x06;
+pub(super) const TIME: u8 = 0x18;
+pub(super) const SEQUENCE: u8 = 0x30;
+pub(super) const SET: u8 = 0x31;
+
 /// One element: its tag, its content, all of its bytes, and the bytes behind it.
 #[derive(Clone, Copy)]
 pub(super) struct Element<'a> {
