@@ -1,5 +1,6 @@
-//! Rules that say who may read which files, issuers of tokens, and authorities of certificates:
-//! tables of the TOML files of `farroot proxy --config` and `farroot serve --access`.
+//! Rules that say who may read which files, issuers of tokens, authorities of certificates and the
+//! service of Kerberos: tables of the TOML files of `farroot proxy --config` and
+//! `farroot serve --access`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -213,7 +213,7 @@ fn plan(arguments: ProxyArguments) -> Result<Plan, Failure> {
     };
     match arguments.log.or(site.log) {
         Some(format) => log::start_as(format),
-        // A service has an administrator, who is told of faults at least.
+        // The administrator of a service reads its warnings, also those about a reload.
         None if arguments.config.is_some() => log::start_with_warnings(),
         None => log::start(),
     }

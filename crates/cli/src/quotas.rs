@@ -64,8 +64,8 @@ impl TryFrom<QuotaWords> for QuotaTable {
         let first = words.next();
         let Some(of) = first.filter(|_| words.next().is_none()) else {
             return Err(
-                "a quota has one of `path`, `user`, `group`, `subject`, `principal`, `dn` and \
-                        `voms`",
+                "a quota has one of `path`, `user`, `group`, `subject`, `principal`, `dn` \
+                        and `voms`",
             );
         };
         Ok(QuotaTable { of, bytes })

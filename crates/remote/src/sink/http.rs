@@ -192,7 +192,8 @@ impl HttpFile {
         let text = format!("the server says that it has renamed the file, and {text}");
         let advice =
             "see what is there; `farroot cp --in-place` writes under the final name at once";
-        let python = "see what is there; farroot.copy(..., in_place=True) writes under the final name at once";
+        let python = "see what is there; farroot.copy(..., in_place=True) writes under the final \
+                      name at once";
         Err(Error::new(ErrorKind::Io, text).with_advice_for(advice, python))
     }
 

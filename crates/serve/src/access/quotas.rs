@@ -94,19 +94,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::super::issuers::IssuerSettings;
+    use super::super::rules::tests::ALL;
     use super::super::token::TokenClaims;
     use super::super::visitor::Proved;
     use super::super::x509::CertificateProof;
     use super::*;
-
-    const LISTS: ReaderLists = ReaderLists {
-        has_tokens: true,
-        has_users: true,
-        has_tickets: true,
-        has_certificates: true,
-        has_voms: true,
-        is_far: true,
-    };
 
     fn issuers() -> Vec<Issuer> {
         let settings = IssuerSettings {
@@ -126,7 +118,7 @@ mod tests {
         let readers = names.map(|name| quota_of_reader(name, 1));
         let quotas = [&[files][..], &readers[..]].concat();
         let issuers = issuers();
-        let readers = QuotaReaders::new(&quotas, &issuers, LISTS).unwrap();
+        let readers = QuotaReaders::new(&quotas, &issuers, ALL).unwrap();
         let charges =
             |proved| readers.charges(&Visitor { proved, ..Visitor::default() }, &issuers, 1000);
         let token = |groups: &[&str], subject: &str, expires| {
@@ -194,10 +186,10 @@ mod tests {
         let none = ReaderLists { is_far: true, ..ReaderLists::default() };
         for (names, lists, why) in [
             (&["user:ada"][..], none, "there is no list"),
-            (&["group:atlas:/g"], LISTS, "no issuer"),
-            (&["scope:cms"], LISTS, "a scope names files"),
-            (&["everybody"], LISTS, "is nobody"),
-            (&["user:ada", "user:ada"], LISTS, "twice"),
+            (&["group:atlas:/g"], ALL, "no issuer"),
+            (&["scope:cms"], ALL, "a scope names files"),
+            (&["everybody"], ALL, "is nobody"),
+            (&["user:ada", "user:ada"], ALL, "twice"),
         ] {
             let quotas: Vec<CacheQuota> =
                 names.iter().map(|name| quota_of_reader(name, 1)).collect();
@@ -206,6 +198,6 @@ mod tests {
         }
         let many: Vec<CacheQuota> =
             (0..129).map(|at| quota_of_reader(&format!("user:{at}"), 1)).collect();
-        assert!(QuotaReaders::new(&many, &issuers(), LISTS).unwrap_err().contains("128"));
+        assert!(QuotaReaders::new(&many, &issuers(), ALL).unwrap_err().contains("128"));
     }
 }

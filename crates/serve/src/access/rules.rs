@@ -272,7 +272,7 @@ fn is_principal(text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use std::sync::Arc;
 
     use remote::address::Address;
@@ -286,7 +286,8 @@ mod tests {
     use super::*;
 
     const NOW: u64 = 1_800_000_000;
-    const ALL: ReaderLists = ReaderLists {
+    /// All that a proxy may have.
+    pub const ALL: ReaderLists = ReaderLists {
         has_tokens: true,
         has_users: true,
         has_tickets: true,

@@ -607,15 +607,21 @@ impl FarFiles {
     /// Closes a file that no client has open, where its server is to be asked about it: xrootd
     /// opens the file that somebody still has open there, also when another has its name now.
     fn close_before_question(&self, address: &Address, cache_use: CacheUse) {
+        let mut kept = self.0.kept.lock();
+        let first = (address.as_str().to_owned(), Charges::default());
+        let of_address = kept.range(first..).take_while(|((url, _), _)| url == address.as_str());
+        let idle = of_address.filter(|(_, here)| Arc::strong_count(&here.file) == 1);
+        let idle: Vec<_> = idle.map(|(key, here)| (key.clone(), here.file.watched.age())).collect();
+        if idle.is_empty() {
+            return;
+        }
         let counts = self.0.engine.config().cache.check.open_counts();
-        let is_asked = |here: &KeptOpen| {
-            cache_use == CacheUse::Verified
-                || counts.is_some_and(|counts| here.file.watched.age() >= counts)
-        };
-        self.0.kept.lock().retain(|(url, _), here| {
-            let is_it = url == address.as_str() && Arc::strong_count(&here.file) == 1;
-            !(is_it && is_asked(here))
-        });
+        let is_aged = |age: Duration| counts.is_some_and(|counts| age >= counts);
+        for (key, age) in idle {
+            if cache_use == CacheUse::Verified || is_aged(age) {
+                kept.remove(&key);
+            }
+        }
     }
 
     /// As [`opened`](Self::opened), of a file of a mount as it is now.

@@ -24,8 +24,8 @@ const DAMAGED_MAX: usize = 1024;
 pub enum WriteMode {
     /// The existing file is changed in its place.
     Update,
-    /// A new file, with the folders above it where `make_path` is set.
-    Create { may_replace: bool, make_path: bool },
+    /// A new file, with the folders above it.
+    Create { may_replace: bool },
 }
 
 /// Names that are being changed.
@@ -178,7 +178,7 @@ impl Folder {
         mode: WriteMode,
         claims: &Arc<Claims>,
     ) -> io::Result<(File, Stat, Writing)> {
-        let WriteMode::Create { may_replace, make_path } = mode else {
+        let WriteMode::Create { may_replace } = mode else {
             let real = self.resolve(path)?;
             expect_file(&real)?;
             let claim = claims.claim(&real)?;
@@ -187,7 +187,7 @@ impl Folder {
             let state = Mutex::default();
             return Ok((file, stat, Writing { claim, may_replace: true, state }));
         };
-        if make_path && let Some(folders) = path.parent() {
+        if let Some(folders) = path.parent() {
             self.make_folders(folders)?;
         }
         let place = self.place(path)?;
@@ -347,8 +347,8 @@ mod tests {
 
     use super::*;
 
-    const NEW: WriteMode = WriteMode::Create { may_replace: false, make_path: false };
-    const OVER: WriteMode = WriteMode::Create { may_replace: true, make_path: true };
+    const NEW: WriteMode = WriteMode::Create { may_replace: false };
+    const OVER: WriteMode = WriteMode::Create { may_replace: true };
 
     fn folder() -> (tempfile::TempDir, Folder, Arc<Claims>) {
         let top = tempfile::tempdir().unwrap();

@@ -211,7 +211,7 @@ async fn put(
 ) -> io::Result<()> {
     let Serving { files, client, .. } = &**serving;
     let files = files.folder()?;
-    let mode = WriteMode::Create { may_replace, make_path: true };
+    let mode = WriteMode::Create { may_replace };
     let file = files.open_to_write(client, path, mode).await?;
     let mut body = pin!(body);
     let mut offset = 0;

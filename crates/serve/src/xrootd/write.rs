@@ -234,11 +234,8 @@ pub fn write_mode(open: &Open) -> Option<WriteMode> {
         return None;
     }
     Some(match has(OpenOptions::NEW | OpenOptions::DELETE) {
-        true => WriteMode::Create {
-            may_replace: has(OpenOptions::DELETE),
-            // As xrootd, whose clients seldom ask for it.
-            make_path: true,
-        },
+        // As xrootd, it makes folders, also for clients that do not ask for them.
+        true => WriteMode::Create { may_replace: has(OpenOptions::DELETE) },
         false => WriteMode::Update,
     })
 }
